@@ -1,0 +1,85 @@
+// Which partitions exist, the index of each, and which workers are members of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/errc.hpp"
+#include "core/ids.hpp"
+#include "core/match.hpp"
+#include "core/medium.hpp"
+#include "core/prefix_index.hpp"
+#include "core/published.hpp"
+#include "core/stream_status.hpp"
+
+namespace kvc::core {
+
+/// One index and the hash rule its blocks agree on. Shared by the lanes; the identity never changes.
+class partition {
+ public:
+  partition(partition_key key, std::uint64_t seed) : key_(std::move(key)), index_(seed) {}
+
+  [[nodiscard]] const partition_key& key() const noexcept { return key_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return index_.seed(); }
+  [[nodiscard]] prefix_index& index() noexcept { return index_; }
+  [[nodiscard]] const prefix_index& index() const noexcept { return index_; }
+
+ private:
+  partition_key key_;
+  prefix_index index_;
+};
+
+/// A worker as a partition sees it.
+struct member {
+  worker_id id{};
+  worker_key key;
+  bool shared_pool = false;
+  std::shared_ptr<stream_status> status;              ///< of the worker's stream
+  std::shared_ptr<std::atomic<media_mask>> media_seen;  ///< media the worker has ever reported; only grows
+};
+
+/// A partition and its members at one moment. Immutable.
+struct partition_view {
+  std::shared_ptr<core::partition> partition;
+  std::vector<member> members;     ///< sorted by (instance, rank, class); shared pools included
+  match_scope scope;               ///< the shared pools, ready for `prefix_index::match`
+};
+
+/// All partitions at one moment. Immutable.
+struct catalog_view {
+  std::map<partition_key, std::shared_ptr<const partition_view>> partitions;
+
+  /// Null when there is no such partition.
+  [[nodiscard]] const partition_view* find(const partition_key& key) const;
+};
+
+/// The partitions of the process. Created by the first worker that joins, dropped with the last that leaves.
+///
+/// Thread-safety: `join` and `leave` may be called from any lane (they are rare and take a lock); reading goes through
+/// `published<catalog_view>::reader`, one per lane.
+class catalog {
+ public:
+  /// The partition `key`, with `who` as a member of it. Joining twice changes nothing.
+  /// Errors: `seed_conflict` when the partition exists under another seed.
+  [[nodiscard]] result<std::shared_ptr<partition>> join(const partition_key& key, std::uint64_t seed, const member& who);
+
+  /// Whether a publisher with this seed could join.
+  [[nodiscard]] bool accepts(const partition_key& key, std::uint64_t seed) const;
+
+  /// `who` leaves every partition. Its blocks must have been released before.
+  void leave(worker_id who);
+
+  [[nodiscard]] const published<catalog_view>& view() const noexcept { return view_; }
+
+ private:
+  mutable std::mutex changing_;
+  published<catalog_view> view_;
+};
+
+}  // namespace kvc::core

@@ -1,0 +1,97 @@
+// Plain counters of one lane, and how those of all lanes add up.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace kvc::core {
+
+/// A number that one lane adds to and anyone reads: a relaxed load and store, never a locked instruction.
+class lane_counter {
+ public:
+  void add(std::uint64_t amount = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
+  void subtract(std::uint64_t amount = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Durations in power-of-two buckets: bucket i counts values below 2^i microseconds / 4, that is 0.25 us, 0.5 us, 1 us, 2 us ...
+/// The last bucket has no upper end. One lane observes, anyone reads.
+class latency_histogram {
+ public:
+  static constexpr std::size_t bucket_count = 28;
+
+  void observe_ns(std::uint64_t nanoseconds) noexcept {
+    const auto quarter_us = nanoseconds / 250;
+    const auto bucket = static_cast<std::size_t>(std::bit_width(quarter_us));
+    buckets_[bucket < bucket_count ? bucket : bucket_count - 1].add();
+    sum_ns_.add(nanoseconds);
+  }
+  /// Values observed in bucket i alone (not cumulative).
+  [[nodiscard]] std::uint64_t in_bucket(std::size_t i) const noexcept { return buckets_[i].get(); }
+  [[nodiscard]] std::uint64_t sum_ns() const noexcept { return sum_ns_.get(); }
+  /// Upper end of bucket i in seconds.
+  [[nodiscard]] static constexpr double upper_bound_s(std::size_t i) noexcept {
+    return 0.25e-6 * static_cast<double>(std::uint64_t{1} << i);
+  }
+
+ private:
+  std::array<lane_counter, bucket_count> buckets_;
+  lane_counter sum_ns_;
+};
+
+/// Routes with counters of their own; whatever else is asked for counts as `other`.
+enum class route : std::uint8_t { query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, other };
+inline constexpr std::size_t route_count = 8;
+[[nodiscard]] constexpr const char* route_name(route which) noexcept {
+  constexpr std::array<const char*, route_count> names{"query", "query_by_hash", "query_batch", "register",
+                                                       "unregister", "inspect", "metrics", "other"};
+  return names[static_cast<std::size_t>(which)];
+}
+
+struct route_counters {
+  std::array<lane_counter, 6> by_status_class;  ///< index 2 = 2xx ... 5 = 5xx
+  latency_histogram handling;                   ///< from the last byte of the request read to the reply ready to be written
+};
+
+/// Everything one lane counts. Written by its lane only.
+struct alignas(64) lane_counters {
+  std::array<route_counters, route_count> routes;
+  lane_counter connections_accepted;
+  lane_counter connections_refused;   ///< over the limit
+  lane_counter connections_open;
+  lane_counter connections_timed_out; ///< ended by a deadline
+  lane_counter bodies_refused;        ///< 413 and body budget
+  lane_counter bytes_in;
+  lane_counter bytes_out;
+  lane_counter queried_blocks;        ///< complete blocks in queries
+  lane_counter matched_blocks;        ///< the deepest match of each query
+
+  lane_counter batches;
+  lane_counter bad_frames;            ///< messages with the wrong shape
+  lane_counter bad_batches;           ///< payloads that could not be decoded
+  lane_counter bad_events;            ///< events left out of a good batch
+  lane_counter stored_events;
+  lane_counter removed_events;
+  lane_counter cleared_events;
+  lane_counter stored_blocks;
+  lane_counter removed_blocks;
+  lane_counter unknown_removals;      ///< removals of names nobody holds
+  lane_counter orphaned_blocks;       ///< stored under a parent not seen yet
+  lane_counter joined_blocks;         ///< orphans whose parent came
+  lane_counter dropped_orphans;       ///< orphans given up because of the bound
+  lane_counter skipped_blocks;        ///< stored blocks that cannot be indexed (token count, block size, group)
+  lane_counter gaps;
+  lane_counter replays;
+  lane_counter replays_failed;
+  lane_counter lost_batches;
+  lane_counter restarts;
+  latency_histogram apply_batch;      ///< from received to applied
+};
+
+}  // namespace kvc::core

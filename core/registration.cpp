@@ -1,0 +1,33 @@
+#include "core/registration.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace kvc::core {
+
+std::string_view to_string(publisher_type type) noexcept {
+  switch (type) {
+    case publisher_type::automatic: return "auto";
+    case publisher_type::vllm: return "vLLM";
+    case publisher_type::sglang: return "SGLang";
+    case publisher_type::tensorrt_llm: return "TensorRT-LLM";
+    case publisher_type::mooncake: return "Mooncake";
+    case publisher_type::standard: return "standard";
+  }
+  return "auto";
+}
+
+publisher_type parse_publisher_type(std::string_view word, bool& known) {
+  std::string lower(word);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  known = true;
+  if (lower == "vllm") return publisher_type::vllm;
+  if (lower == "sglang") return publisher_type::sglang;
+  if (lower == "tensorrt-llm" || lower == "trtllm" || lower == "tensorrt_llm") return publisher_type::tensorrt_llm;
+  if (lower == "mooncake") return publisher_type::mooncake;
+  if (lower == "standard") return publisher_type::standard;
+  known = lower == "auto";
+  return publisher_type::automatic;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,2 @@
+// Boost.Asio's non-template code, compiled here and nowhere else.
+#include <boost/asio/impl/src.hpp>

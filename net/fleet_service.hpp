@@ -1,0 +1,97 @@
+// Registration of publishers: decides on the control lane, runs each stream on its worker's lane, publishes who is there.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/catalog.hpp"
+#include "core/published.hpp"
+#include "core/registration.hpp"
+#include "core/stream_status.hpp"
+#include "net/errc.hpp"
+#include "net/runtime.hpp"
+#include "net/zmq_socket.hpp"
+
+namespace kvc::net {
+
+/// One registered publisher, as anyone may see it.
+struct service_info {
+  core::registration registration;
+  core::worker_id worker{};
+  core::generation generation{};
+  std::size_t lane = 0;
+  std::chrono::steady_clock::time_point since;      ///< when it was registered
+  std::shared_ptr<core::stream_status> status;
+};
+
+/// All registered publishers at one moment, sorted by worker key. Immutable.
+using fleet_view = std::vector<service_info>;
+
+/// What the streams may do; see app/config for meanings and ranges.
+struct stream_settings {
+  int receive_high_water = 100'000;                ///< messages kept by the transport while the lane is busy
+  std::int64_t max_payload_bytes = 64 << 20;
+  std::size_t batches_per_turn = 64;               ///< batches applied before other work of the lane gets a turn
+  std::size_t blocks_per_turn = 4'096;             ///< blocks removed before other work of the lane gets a turn
+  std::size_t max_orphans = 65'536;                ///< blocks per stream that may wait for a parent
+  std::chrono::milliseconds replay_timeout{5'000}; ///< longest silence inside one replay
+  std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
+  std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks at its connection
+  std::chrono::milliseconds ready_grace{30'000};   ///< how long a new stream may hold back readiness
+};
+
+/// The fleet of publishers.
+///
+/// Lane: `add` and `remove` may be awaited on any lane; the decision runs on the control lane (lane 0), the stream on the worker's lane.
+/// `view`, `readiness` and `drain` may be called from anywhere.
+class fleet_service {
+ public:
+  fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, stream_settings settings);
+  ~fleet_service();
+  fleet_service(const fleet_service&) = delete;
+  fleet_service& operator=(const fleet_service&) = delete;
+
+  struct added {
+    bool changed = false;   ///< false: the same registration was there already
+    bool replaced = false;  ///< another one under the same key has ended
+    core::worker_id worker{};
+  };
+
+  /// Registers a publisher and starts its stream; see spec indexer-api, POST /register. The publisher need not be up.
+  /// Preconditions: the registration is validated. Lifetimes: the service outlives the call. Deadline: none needed, nothing is waited
+  /// for but other lanes. Errors: core::errc::seed_conflict, workers_exhausted; net::errc::draining.
+  [[nodiscard]] asio::awaitable<result<added>> add(core::registration wanted);
+
+  /// Which publishers to remove; absent means any.
+  struct selector {
+    std::string tenant;
+    std::string instance;
+    std::optional<core::dp_rank> rank;
+    std::optional<core::publisher_class> kind;
+  };
+
+  /// Ends the streams that match and removes every block of theirs before it completes. Answers their keys; empty when none matched.
+  [[nodiscard]] asio::awaitable<std::vector<core::worker_key>> remove(selector which);
+
+  [[nodiscard]] const core::published<fleet_view>& view() const noexcept;
+
+  /// Why the service is not ready; empty: ready.
+  [[nodiscard]] std::vector<std::string> not_ready_because(std::chrono::steady_clock::time_point now) const;
+
+  /// From now on not ready, and new registrations are refused.
+  void drain() noexcept { draining_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_draining() const noexcept { return draining_.load(std::memory_order_relaxed); }
+
+ private:
+  struct state;
+  std::atomic<bool> draining_{false};
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,44 @@
+// A small keep-alive HTTP client for talking to conductors and stores. Every call has a deadline.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/errc.hpp"
+
+namespace kvc::net {
+
+namespace asio = boost::asio;
+
+/// One connection to one server, opened on the first call and again after it broke.
+/// Lane: one thread; one call at a time.
+class http_client {
+ public:
+  struct answer {
+    unsigned status = 0;
+    std::string content_type;
+    std::string body;
+  };
+
+  http_client(asio::any_io_executor executor, std::string host, std::uint16_t port);
+  ~http_client();
+  http_client(http_client&&) noexcept;
+  http_client& operator=(http_client&&) noexcept;
+
+  /// Sends one request and reads the whole answer (at most 256 MiB) within `patience`. A connection the server has closed meanwhile is
+  /// opened again once. Errors: `timed_out`, `cancelled`, or the transport's own.
+  [[nodiscard]] asio::awaitable<result<answer>> call(std::string_view method, std::string target, std::string body,
+                                                     std::chrono::steady_clock::duration patience,
+                                                     std::string_view content_type = "application/json");
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace kvc::net

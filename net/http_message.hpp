@@ -1,0 +1,43 @@
+// A request and a reply as handlers see them: no socket, no library type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kvc::net {
+
+/// How a body is written down.
+enum class wire_form : std::uint8_t { json, msgpack, text };
+
+/// A read request. All views live until the handler has returned its reply.
+struct http_request {
+  std::string_view method;         ///< upper case
+  std::string_view path;           ///< decoded, without query and trailing slash
+  std::vector<std::pair<std::string, std::string>> query;  ///< decoded
+  std::string_view body;
+  wire_form body_form = wire_form::json;
+  wire_form answer_form = wire_form::json;  ///< the body's, unless Accept says otherwise
+  std::string_view authorization;  ///< the header's value, empty when absent
+
+  /// First value of a query parameter, or empty.
+  [[nodiscard]] std::string_view parameter(std::string_view name) const noexcept {
+    for (const auto& [key, value] : query) {
+      if (key == name) return value;
+    }
+    return {};
+  }
+};
+
+/// A finished reply. Status numbers are set in http_reply.cpp only.
+struct http_reply {
+  unsigned status = 200;
+  wire_form form = wire_form::json;
+  std::string body;
+  std::string content_type;        ///< empty: by form
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,89 @@
+#include "net/runtime.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+#include <exception>
+#include <future>
+#include <string>
+#include <utility>
+
+#include "net/log.hpp"
+
+namespace kvc::net {
+
+struct runtime::keep_alive {
+  explicit keep_alive(asio::io_context& context) : guard(asio::make_work_guard(context)) {}
+  asio::executor_work_guard<asio::io_context::executor_type> guard;
+};
+
+runtime::runtime(std::size_t lanes, const core::catalog& catalog) {
+  for (std::size_t i = 0; i < lanes; ++i) {
+    lanes_.push_back(std::make_unique<lane>(i, catalog));
+    work_.push_back(std::make_unique<keep_alive>(lanes_.back()->context));
+  }
+}
+
+runtime::~runtime() {
+  if (!threads_.empty()) stop(std::chrono::seconds(0));
+}
+
+namespace {
+
+/// A handler that throws is a broken invariant of that handler, not of the service: log it and go on serving.
+void run_lane(lane& self) {
+  for (;;) {
+    try {
+      self.context.run();
+      return;
+    } catch (const std::exception& failure) {
+      log::error(log::module::app, "handler threw", {{"lane", self.index()}, {"reason", failure.what()}});
+    }
+  }
+}
+
+asio::awaitable<bool> cancel_and_wait(lane& self, std::chrono::steady_clock::duration patience) {
+  self.tasks.cancel(asio::cancellation_type::total);
+  const bool all_gone = co_await self.tasks.wait(patience);
+  self.tasks.cancel(asio::cancellation_type::terminal);
+  co_await self.tasks.wait(std::chrono::seconds(5));
+  co_return all_gone;
+}
+
+}  // namespace
+
+void runtime::start(bool pin) {
+  const std::size_t cpus = std::thread::hardware_concurrency();
+  for (auto& each : lanes_) {
+    lane* const self = each.get();
+    threads_.emplace_back(run_lane, std::ref(*self));
+    const std::string name = "lane-" + std::to_string(self->index());
+    pthread_setname_np(threads_.back().native_handle(), name.c_str());
+    if (pin && lanes_.size() <= cpus) {
+      cpu_set_t cpu;
+      CPU_ZERO(&cpu);
+      CPU_SET(self->index(), &cpu);
+      pthread_setaffinity_np(threads_.back().native_handle(), sizeof(cpu), &cpu);
+    }
+  }
+}
+
+bool runtime::stop(std::chrono::steady_clock::duration patience) {
+  if (threads_.empty()) return true;
+  std::vector<std::future<bool>> stopping;
+  stopping.reserve(lanes_.size());
+  for (auto& each : lanes_) stopping.push_back(asio::co_spawn(each->context, cancel_and_wait(*each, patience), asio::use_future));
+  bool in_time = true;
+  for (auto& each : stopping) in_time = each.get() && in_time;
+  work_.clear();
+  for (auto& each : lanes_) each->context.stop();
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+  return in_time;
+}
+
+}  // namespace kvc::net

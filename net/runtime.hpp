@@ -1,0 +1,65 @@
+// The lanes: one io_context and one thread per CPU, and all that belongs to each.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/catalog.hpp"
+#include "core/counters.hpp"
+#include "net/task_scope.hpp"
+
+namespace kvc::net {
+
+/// One CPU's share of the service. Everything a lane owns is touched on its thread only, unless it says otherwise.
+class lane {
+ public:
+  lane(std::size_t index, const core::catalog& catalog) : index_(index), partitions(catalog.view()), tasks(context.get_executor()) {}
+
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+
+ private:
+  std::size_t index_;
+
+ public:
+  asio::io_context context{1};
+  core::lane_counters counters;                                  ///< readable from anywhere
+  core::published<core::catalog_view>::reader partitions;        ///< this lane's view of the catalog
+  task_scope tasks;                                              ///< last: ends before what it uses
+};
+
+/// The lanes of the process.
+///
+/// Life cycle: construct, `start` (threads begin), ... `stop` (contexts stop once their work is gone or at once), `join`.
+/// Thread-safety: `size` and `at` from anywhere after construction; the rest from the thread that made it.
+class runtime {
+ public:
+  /// `lanes` at least 1.
+  runtime(std::size_t lanes, const core::catalog& catalog);
+  ~runtime();
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  /// Starts one thread per lane, named `lane-0` ..., pinned to a CPU each when `pin` is set and there are enough CPUs.
+  void start(bool pin);
+
+  /// Cancels the tasks of every lane (`total`, then `terminal` once `patience` has passed), then lets the contexts run out and joins the
+  /// threads. True when every task ended within the patience. Must not be called from a lane.
+  bool stop(std::chrono::steady_clock::duration patience);
+
+  [[nodiscard]] std::size_t size() const noexcept { return lanes_.size(); }
+  [[nodiscard]] lane& at(std::size_t index) noexcept { return *lanes_[index]; }
+  [[nodiscard]] const lane& at(std::size_t index) const noexcept { return *lanes_[index]; }
+
+ private:
+  struct keep_alive;
+  std::vector<std::unique_ptr<lane>> lanes_;
+  std::vector<std::unique_ptr<keep_alive>> work_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,74 @@
+#include "net/task_scope.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cassert>
+#include <exception>
+#include <utility>
+
+#include "net/log.hpp"
+
+namespace kvc::net {
+
+struct task_scope::task {
+  std::string name;
+  asio::cancellation_signal cancel;
+};
+
+task_scope::task_scope(asio::any_io_executor executor)
+    : executor_(std::move(executor)), all_gone_(executor_, asio::steady_timer::time_point::max()) {}
+
+task_scope::~task_scope() { assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed"); }
+
+void task_scope::spawn(std::string name, asio::awaitable<void> work) {
+  if (closed_) return;
+  tasks_.push_back(std::make_unique<task>());
+  const auto here = std::prev(tasks_.end());
+  (*here)->name = std::move(name);
+  // The handler is the owner: it runs once on the executor, whatever way the coroutine ended.
+  asio::co_spawn(executor_, std::move(work),
+                 asio::bind_cancellation_slot((*here)->cancel.slot(), [this, here](std::exception_ptr failure) {
+                   if (failure) {
+                     ++failed_;
+                     std::string reason = "unknown exception";
+                     try {
+                       std::rethrow_exception(failure);
+                     } catch (const std::exception& caught) {
+                       reason = caught.what();
+                     } catch (...) {
+                       reason = "not a standard exception";
+                     }
+                     log::error(log::module::app, "task failed", {{"task", (*here)->name}, {"reason", reason}});
+                   }
+                   ended(here);
+                 }));
+}
+
+void task_scope::ended(std::list<std::unique_ptr<task>>::iterator which) {
+  tasks_.erase(which);
+  if (tasks_.empty()) all_gone_.cancel();
+}
+
+void task_scope::cancel(asio::cancellation_type type) {
+  if (type == asio::cancellation_type::terminal) closed_ = true;
+  // A cancelled task may end, and spawn or erase others, inside emit: step past it first.
+  for (auto next = tasks_.begin(); next != tasks_.end();) {
+    const auto current = next++;
+    (*current)->cancel.emit(type);
+  }
+}
+
+asio::awaitable<bool> task_scope::wait(std::chrono::steady_clock::duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!tasks_.empty() && std::chrono::steady_clock::now() < deadline) {
+    boost::system::error_code woken;
+    all_gone_.expires_at(deadline);
+    co_await all_gone_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  co_return tasks_.empty();
+}
+
+}  // namespace kvc::net

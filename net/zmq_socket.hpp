@@ -1,0 +1,115 @@
+// Awaitable multipart messages over ZeroMQ sockets. The only file that knows libzmq, and that its descriptor is edge-triggered.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/errc.hpp"
+
+namespace kvc::net {
+
+namespace asio = boost::asio;
+
+/// The process's ZeroMQ engine: its I/O threads. Must outlive every socket; destroying it while a socket is open blocks.
+class zmq_engine {
+ public:
+  explicit zmq_engine(int io_threads = 1, int max_sockets = 65'536);
+  ~zmq_engine();
+  zmq_engine(const zmq_engine&) = delete;
+  zmq_engine& operator=(const zmq_engine&) = delete;
+
+  [[nodiscard]] void* handle() const noexcept;  ///< libzmq's context, for zmq_socket only
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// One received multipart message. Reuse one object for many receptions. Frame views are valid until the next reception into it.
+class zmq_message {
+ public:
+  zmq_message();
+  ~zmq_message();
+  zmq_message(zmq_message&&) noexcept;
+  zmq_message& operator=(zmq_message&&) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept;                                   ///< number of frames
+  [[nodiscard]] std::span<const std::byte> frame(std::size_t index) const noexcept;  ///< precondition: index < size()
+
+ private:
+  friend class zmq_socket;
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+struct zmq_options {
+  int receive_high_water = 1000;         ///< messages queued before the transport drops or blocks; 0: no limit
+  int send_high_water = 1000;            ///< the same for sending
+  std::int64_t max_frame_bytes = 64 << 20;  ///< a peer that sends a larger frame is disconnected; -1: no limit
+  int reconnect_ms = 100;                ///< first pause between attempts
+  int reconnect_max_ms = 2'000;          ///< the pause doubles up to this
+  bool watch_connection = false;         ///< keep track of connects and disconnects, see `connected`
+};
+
+/// One socket, used on one lane.
+///
+/// `receive` and `send` try first and wait on the descriptor only when the socket would block. The descriptor is only a hint: it is
+/// edge-triggered and shared by both directions, so after every wake-up and before every sleep the socket's own event flags are asked
+/// (libzmq issues 3641 and 1434). Only one coroutine may wait on a socket at a time.
+/// Lane: all members, and the executor given at opening, belong to one thread.
+class zmq_socket {
+ public:
+  enum class kind : std::uint8_t { subscriber, publisher, dealer, router };
+
+  /// Throws std::bad_alloc or boost::system::system_error when the engine has no socket left.
+  zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options = {});
+  ~zmq_socket();
+  zmq_socket(zmq_socket&&) noexcept;
+  zmq_socket& operator=(zmq_socket&&) noexcept;
+
+  [[nodiscard]] error_code connect(const std::string& endpoint);
+  [[nodiscard]] error_code bind(const std::string& endpoint);
+  /// The endpoint really bound, e.g. tcp://127.0.0.1:41001 after binding tcp://127.0.0.1:*.
+  [[nodiscard]] std::string bound_endpoint() const;
+  /// Subscribers only: messages whose first frame starts with `prefix`.
+  [[nodiscard]] error_code subscribe(std::string_view prefix);
+
+  /// Takes a whole message if there is one. `would_block` when there is none. A message of more than 64 frames is read to its end and
+  /// reported as `bad_frame_count`.
+  [[nodiscard]] error_code try_receive(zmq_message& into);
+
+  /// Waits for a message until `deadline`. Errors: `timed_out`, `cancelled`, `closed`, `bad_frame_count`.
+  /// Lifetime: `into` and the socket must outlive the wait. Cancellation: terminal, partial and total all end the wait at once.
+  [[nodiscard]] asio::awaitable<error_code> receive(zmq_message& into, std::chrono::steady_clock::time_point deadline);
+
+  /// Hands a whole message to the socket if it can be queued now; else `would_block` and nothing was sent. The bytes are copied.
+  [[nodiscard]] error_code try_send(std::span<const std::string_view> frames);
+
+  /// Waits until the message can be queued. Errors as `receive`.
+  [[nodiscard]] asio::awaitable<error_code> send(std::span<const std::string_view> frames, std::chrono::steady_clock::time_point deadline);
+
+  /// With `watch_connection`: what the transport said so far. Reads the pending notices, so call it now and then.
+  struct connection {
+    bool connected = false;
+    std::uint64_t connects = 0;     ///< completed handshakes
+    std::uint64_t disconnects = 0;
+  };
+  [[nodiscard]] connection poll_connection();
+
+  /// Ends a pending wait with `closed` and closes the socket without lingering.
+  void close() noexcept;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace kvc::net
