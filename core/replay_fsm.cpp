@@ -1,14 +1,13 @@
 #include "core/replay_fsm.hpp"
 
 namespace kvc::core {
+namespace {
+
+constexpr std::size_t max_listed_ranges = 1'024;
+
+}  // namespace
 
 replay_fsm::replay_fsm(seqno from, std::optional<seqno> to, limits with) : next_(from), to_(to), limits_(with) {}
-
-std::uint64_t replay_fsm::lost_count() const {
-  std::uint64_t count = 0;
-  for (const range& each : lost_) count += each.to.get() - each.from.get() + 1;
-  return count;
-}
 
 replay_fsm::action replay_fsm::start() { return is_complete() ? action::finish : ask_again(); }
 
@@ -25,7 +24,12 @@ replay_fsm::action replay_fsm::give_up() {
 }
 
 void replay_fsm::lose(seqno from, seqno to) {
-  lost_.push_back({from, to});
+  lost_count_ += to.get() - from.get() + 1;
+  if (lost_.size() < max_listed_ranges) {
+    lost_.push_back({from, to});
+  } else {
+    lost_.back().to = to;  // the list stays bounded; its last range then also spans batches that did come
+  }
   next_ = seqno{to.get() + 1};
 }
 

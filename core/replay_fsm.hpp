@@ -52,9 +52,9 @@ class replay_fsm {
 
   [[nodiscard]] seqno request_from() const { return next_; }
   [[nodiscard]] bool is_complete() const { return to_ && next_ > *to_; }
-  /// What will not come any more, in order.
+  /// What will not come any more, in order; at most 1,024 ranges, the last of which then covers all that follow.
   [[nodiscard]] const std::vector<range>& lost() const { return lost_; }
-  [[nodiscard]] std::uint64_t lost_count() const;
+  [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }
   [[nodiscard]] std::uint64_t applied_count() const { return applied_; }
   /// False when the publisher never answered at all.
   [[nodiscard]] bool was_answered() const { return answered_; }
@@ -68,6 +68,7 @@ class replay_fsm {
   std::optional<seqno> to_;
   limits limits_;
   std::vector<range> lost_;
+  std::uint64_t lost_count_ = 0;
   std::uint64_t applied_ = 0;
   std::size_t requests_ = 0;
   std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
