@@ -25,9 +25,9 @@ lane_blocks::lane_blocks(options with) : options_(with), clearing_(known_.end())
 lane_blocks::~lane_blocks() = default;
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
-  const auto found = std::ranges::find(homes_, home);
-  if (found == homes_.end()) homes_.push_back(home);  // few: bounded by event_applier
-  return static_cast<std::uint16_t>(found == homes_.end() ? homes_.size() - 1 : static_cast<std::size_t>(found - homes_.begin()));
+  const auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());
+  if (index == homes_.size()) homes_.push_back(home);  // few: bounded by event_applier
+  return static_cast<std::uint16_t>(index);
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) const {
