@@ -19,9 +19,13 @@ std::uint64_t read_big_endian(frame bytes) {
   return value;
 }
 
-std::string_view text(frame bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text(frame bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-bool is_end_marker(frame bytes) { return bytes.size() == seqno_bytes && read_big_endian(bytes) == end_of_replay; }
+bool is_end_marker(frame bytes) {
+  return bytes.size() == seqno_bytes && read_big_endian(bytes) == end_of_replay;
+}
 
 /// At most one frame more than any message of ours has, so that a longer message still shows as one.
 struct frame_list {
@@ -42,7 +46,9 @@ result<batch_frames> read_live(std::span<const frame> frames) {
   return batch_frames{text(frames[0]), core::seqno{read_big_endian(frames[1])}, frames[2]};
 }
 
-result<batch_frames> read_live(const zmq_message& message) { return read_live(frame_list(message).view()); }
+result<batch_frames> read_live(const zmq_message& message) {
+  return read_live(frame_list(message).view());
+}
 
 result<replay_frames> read_replay(std::span<const frame> frames) {
   if (frames.size() < live_frames || frames.size() > most_replay_frames) return errc::bad_frame_count;
@@ -58,7 +64,9 @@ result<replay_frames> read_replay(std::span<const frame> frames) {
   return reply;
 }
 
-result<replay_frames> read_replay(const zmq_message& message) { return read_replay(frame_list(message).view()); }
+result<replay_frames> read_replay(const zmq_message& message) {
+  return read_replay(frame_list(message).view());
+}
 
 seqno_frame::seqno_frame(core::seqno number) noexcept : bytes_{} {
   std::uint64_t rest = number.get();
