@@ -135,7 +135,7 @@ asio::awaitable<void> stream_listener::on_idle() {
 }
 
 asio::awaitable<void> stream_listener::take_live() {
-  const auto live = read_live_frames(message_);
+  const auto live = read_live(message_);
   if (!live) {
     lane_->counters.bad_frames.add();
     core::stream_status::add(service_.status->rejected, 1);
