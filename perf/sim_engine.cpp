@@ -22,7 +22,9 @@ engine::engine(engine_shape shape) : shape_(shape), slots_(1) {
   slots_.reserve(std::size_t{shape_.capacity} + 1);
 }
 
-std::uint64_t engine::name_of(std::uint64_t chained) const noexcept { return mix(chained ^ shape_.secret); }
+std::uint64_t engine::name_of(std::uint64_t chained) const noexcept {
+  return mix(chained ^ shape_.secret);
+}
 
 std::uint32_t engine::matched(const turn& request) const {
   std::size_t depth = 0;
@@ -44,7 +46,9 @@ void engine::append(std::uint32_t which) noexcept {
   slots_[0].before = which;
 }
 
-bool engine::has_room() const noexcept { return slots_.size() <= shape_.capacity || slots_[0].after != nowhere; }
+bool engine::has_room() const noexcept {
+  return slots_.size() <= shape_.capacity || slots_[0].after != nowhere;
+}
 
 std::uint32_t engine::evict(core::event_batch* told) {
   const std::uint32_t victim = slots_[0].after;

@@ -18,7 +18,7 @@ struct engine_shape {
   std::uint32_t capacity = 16'384;       ///< blocks the cache holds, at least 1
   std::uint32_t prefill_tokens = 8'192;  ///< prompt tokens computed per step (vLLM's usual max_num_batched_tokens); at least 1
   core::dp_rank rank{};
-  std::uint64_t secret = 0;              ///< makes the block names of this engine its own
+  std::uint64_t secret = 0;  ///< makes the block names of this engine its own
 };
 
 /// One rank's block-granular prefix cache.
@@ -72,9 +72,9 @@ class engine {
   [[nodiscard]] core::stored_event describe(const turn& request, std::size_t first, std::size_t last) const;
 
   engine_shape shape_;
-  std::vector<slot> slots_;                                 ///< [0] is the ring's node
+  std::vector<slot> slots_;                                  ///< [0] is the ring's node
   std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< name -> slot
-  std::vector<std::uint32_t> in_use_;                       ///< slots of the request being served, in prompt order
+  std::vector<std::uint32_t> in_use_;                        ///< slots of the request being served, in prompt order
 };
 
 }  // namespace kvc::sim

@@ -56,6 +56,8 @@ bool trace_generator::next(trace_request& into) {
   return true;
 }
 
-std::string trace_generator::describe() const { return "generated requests, seed " + std::to_string(seed_); }
+std::string trace_generator::describe() const {
+  return "generated requests, seed " + std::to_string(seed_);
+}
 
 }  // namespace kvc::sim

@@ -42,7 +42,7 @@ class quantiles {
   }
 
  private:
-  static constexpr unsigned precision = 5;                         ///< bits kept after the leading one
+  static constexpr unsigned precision = 5;                               ///< bits kept after the leading one
   static constexpr std::uint64_t exact = std::uint64_t{2} << precision;  ///< smaller values have a bucket each
   static constexpr std::size_t bucket_count = (64 - precision + 1) << precision;
 

@@ -12,9 +12,9 @@ inline constexpr std::uint32_t trace_block_tokens = 512;
 
 /// A request as a trace describes it: lengths, and names for its 512-token blocks. Equal names at equal positions mean equal text.
 struct trace_request {
-  std::uint64_t timestamp_ms = 0;  ///< arrival since the start of the trace
-  std::uint32_t input_length = 0;  ///< tokens of the prompt, at least 1
-  std::uint32_t output_length = 0; ///< tokens generated
+  std::uint64_t timestamp_ms = 0;       ///< arrival since the start of the trace
+  std::uint32_t input_length = 0;       ///< tokens of the prompt, at least 1
+  std::uint32_t output_length = 0;      ///< tokens generated
   std::vector<std::uint64_t> hash_ids;  ///< one per started block of the prompt
 };
 

@@ -26,12 +26,12 @@ void append_chain(std::span<const std::uint32_t> tokens, std::uint32_t block_siz
 
 /// One request made concrete. Reused between requests to keep its memory.
 struct turn {
-  std::uint64_t number = 0;             ///< of the request in its trace, from 0
+  std::uint64_t number = 0;  ///< of the request in its trace, from 0
   std::uint64_t timestamp_ms = 0;
-  std::vector<std::uint32_t> tokens;    ///< the prompt, then what the engine computes while it answers
+  std::vector<std::uint32_t> tokens;  ///< the prompt, then what the engine computes while it answers
   std::size_t prompt_tokens = 0;
-  std::vector<std::uint64_t> chain;     ///< one per complete block of `tokens`
-  std::size_t prompt_blocks = 0;        ///< complete blocks of the prompt alone; at most chain.size()
+  std::vector<std::uint64_t> chain;  ///< one per complete block of `tokens`
+  std::size_t prompt_blocks = 0;     ///< complete blocks of the prompt alone; at most chain.size()
 
   [[nodiscard]] std::span<const std::uint32_t> prompt() const noexcept { return std::span(tokens).first(prompt_tokens); }
 };

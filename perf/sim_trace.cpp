@@ -1,10 +1,11 @@
 #include "perf/sim_trace.hpp"
 
+#include <utility>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <utility>
 
 namespace kvc::sim {
 namespace {

@@ -1,9 +1,10 @@
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <list>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "perf/sim_engine.hpp"
 #include "perf/sim_generator.hpp"

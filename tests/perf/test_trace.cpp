@@ -1,10 +1,10 @@
-#include <unistd.h>
-
-#include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
 
 #include "perf/sim_generator.hpp"
 #include "perf/sim_quantiles.hpp"
@@ -37,8 +37,9 @@ BOOST_AUTO_TEST_SUITE(sim_trace)
 
 BOOST_AUTO_TEST_CASE(reads_the_published_form) {
   // The members and their order are those of the published traces; the last line may lack its newline.
-  const text_file file("{\"timestamp\": 27, \"input_length\": 700, \"output_length\": 5, \"hash_ids\": [0, 14]}\n\n"
-                       "{\"timestamp\": 30.5, \"input_length\": 1, \"output_length\": 0, \"hash_ids\": [7, 8], \"more\": true}");
+  const text_file file(
+      "{\"timestamp\": 27, \"input_length\": 700, \"output_length\": 5, \"hash_ids\": [0, 14]}\n\n"
+      "{\"timestamp\": 30.5, \"input_length\": 1, \"output_length\": 0, \"hash_ids\": [7, 8], \"more\": true}");
   sim::trace_file subject(file.path());
   sim::trace_request request;
 
@@ -56,8 +57,9 @@ BOOST_AUTO_TEST_CASE(reads_the_published_form) {
 
 BOOST_AUTO_TEST_CASE(says_which_line_and_member_is_wrong) {
   // A trace is tens of thousands of lines; "bad trace" would help nobody.
-  const text_file file("{\"timestamp\":1,\"input_length\":1,\"output_length\":1,\"hash_ids\":[1]}\n"
-                       "{\"timestamp\":1,\"input_length\":-4,\"output_length\":1,\"hash_ids\":[1]}\n");
+  const text_file file(
+      "{\"timestamp\":1,\"input_length\":1,\"output_length\":1,\"hash_ids\":[1]}\n"
+      "{\"timestamp\":1,\"input_length\":-4,\"output_length\":1,\"hash_ids\":[1]}\n");
   sim::trace_file subject(file.path());
   sim::trace_request request;
 
