@@ -49,6 +49,8 @@ class replay_fsm {
   [[nodiscard]] action on_end();
   /// No reply in time, or the socket failed.
   [[nodiscard]] action on_silence();
+  /// There is no time left for more: what is missing is lost. Always `finish`.
+  [[nodiscard]] action abandon() { return give_up(); }
 
   [[nodiscard]] seqno request_from() const { return next_; }
   [[nodiscard]] bool is_complete() const { return to_ && next_ > *to_; }
