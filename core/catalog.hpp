@@ -48,7 +48,7 @@ struct member {
 struct partition_view {
   std::shared_ptr<core::partition> partition;
   std::vector<member> members;     ///< sorted by (instance, rank, class); shared pools included
-  match_scope scope;               ///< the shared pools, ready for `prefix_index::match`
+  match_scope scope;               ///< the pools, ready for `prefix_index::match`
 };
 
 /// All partitions at one moment. Immutable.
@@ -72,7 +72,7 @@ class catalog {
   /// Whether a publisher with this seed could join.
   [[nodiscard]] bool accepts(const partition_key& key, std::uint64_t seed) const;
 
-  /// `who` leaves every partition. Its blocks must have been released before.
+  /// `who` leaves every partition: queries no longer see it. Its blocks may be released afterwards, by whoever still holds the partition.
   void leave(worker_id who);
 
   [[nodiscard]] const published<catalog_view>& view() const noexcept { return view_; }

@@ -18,10 +18,17 @@ struct worker_depth {
   std::array<std::uint32_t, max_media> on{};  ///< ... every block on this one medium
 };
 
+/// A pool that only some workers can use: those of its own instance.
+struct private_pool {
+  worker_id pool{};
+  std::vector<worker_id> users;  ///< never empty; the pool itself when its instance has no engine
+};
+
 /// Which blocks count, beside the worker's own.
 struct match_scope {
-  std::vector<worker_id> pools;      ///< shared pools: what they hold, every worker can use; sorted
-  media_mask media = all_media;      ///< only these media count
+  std::vector<worker_id> pools;            ///< shared pools: what they hold, every worker can use; sorted
+  std::vector<private_pool> private_pools; ///< sorted by pool
+  media_mask media = all_media;            ///< only these media count
 };
 
 /// Depths of every worker that holds at least one leading block itself, by ascending worker; and what a worker without any reaches

@@ -1,0 +1,92 @@
+#include "core/catalog.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace kvc::core {
+namespace {
+
+auto member_order(const member& each) { return std::tie(each.key.instance, each.key.rank, each.key.kind, each.key.tenant, each.id); }
+
+/// Which pools lend to whom, from scratch: membership changes are rare.
+match_scope scope_of(const std::vector<member>& members) {
+  match_scope scope;
+  for (const member& pool : members) {
+    if (pool.key.kind != publisher_class::pool) continue;
+    if (pool.shared_pool) {
+      scope.pools.push_back(pool.id);
+      continue;
+    }
+    private_pool lent{.pool = pool.id, .users = {}};
+    for (const member& user : members) {
+      if (user.key.kind == publisher_class::engine && user.key.instance == pool.key.instance) lent.users.push_back(user.id);
+    }
+    if (lent.users.empty()) lent.users.push_back(pool.id);
+    scope.private_pools.push_back(std::move(lent));
+  }
+  std::ranges::sort(scope.pools);
+  std::ranges::sort(scope.private_pools, {}, &private_pool::pool);
+  return scope;
+}
+
+std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, std::vector<member> members) {
+  auto view = std::make_shared<partition_view>();
+  view->partition = std::move(home);
+  std::ranges::sort(members, [](const member& left, const member& right) { return member_order(left) < member_order(right); });
+  view->scope = scope_of(members);
+  view->members = std::move(members);
+  return view;
+}
+
+}  // namespace
+
+const partition_view* catalog_view::find(const partition_key& key) const {
+  const auto found = partitions.find(key);
+  return found == partitions.end() ? nullptr : found->second.get();
+}
+
+result<std::shared_ptr<partition>> catalog::join(const partition_key& key, std::uint64_t seed, const member& who) {
+  const std::lock_guard lock(changing_);
+  const auto now = view_.get();
+  const auto existing = now->partitions.find(key);
+  std::shared_ptr<partition> home;
+  std::vector<member> members;
+  if (existing != now->partitions.end()) {
+    home = existing->second->partition;
+    if (home->seed() != seed) return errc::seed_conflict;
+    members = existing->second->members;
+    if (std::ranges::find(members, who.id, &member::id) != members.end()) return home;
+  } else {
+    home = std::make_shared<partition>(key, seed);
+  }
+  members.push_back(who);
+  auto next = std::make_shared<catalog_view>(*now);
+  next->partitions[key] = view_of(home, std::move(members));
+  view_.publish(std::move(next));
+  return home;
+}
+
+bool catalog::accepts(const partition_key& key, std::uint64_t seed) const {
+  const auto now = view_.get();
+  const auto existing = now->partitions.find(key);
+  return existing == now->partitions.end() || existing->second->partition->seed() == seed;
+}
+
+void catalog::leave(worker_id who) {
+  const std::lock_guard lock(changing_);
+  const auto now = view_.get();
+  auto next = std::make_shared<catalog_view>();
+  for (const auto& [key, view] : now->partitions) {
+    if (std::ranges::find(view->members, who, &member::id) == view->members.end()) {
+      next->partitions.emplace(key, view);
+      continue;
+    }
+    std::vector<member> members = view->members;
+    std::erase_if(members, [&](const member& each) { return each.id == who; });
+    if (!members.empty()) next->partitions.emplace(key, view_of(view->partition, std::move(members)));
+  }
+  view_.publish(std::move(next));
+}
+
+}  // namespace kvc::core

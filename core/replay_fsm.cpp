@@ -1,0 +1,69 @@
+#include "core/replay_fsm.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr std::size_t max_listed_ranges = 1'024;
+
+}  // namespace
+
+replay_fsm::replay_fsm(seqno from, std::optional<seqno> to, limits with) : next_(from), to_(to), limits_(with) {}
+
+replay_fsm::action replay_fsm::start() { return is_complete() ? action::finish : ask_again(); }
+
+replay_fsm::action replay_fsm::ask_again() {
+  ++requests_;
+  ++fruitless_;
+  first_of_answer_ = true;
+  return action::request;
+}
+
+replay_fsm::action replay_fsm::give_up() {
+  if (to_ && next_ <= *to_) lose(next_, *to_);
+  return action::finish;
+}
+
+void replay_fsm::lose(seqno from, seqno to) {
+  lost_count_ += to.get() - from.get() + 1;
+  if (lost_.size() < max_listed_ranges) {
+    lost_.push_back({from, to});
+  } else {
+    lost_.back().to = to;  // the list stays bounded; its last range then also spans batches that did come
+  }
+  next_ = seqno{to.get() + 1};
+}
+
+replay_fsm::action replay_fsm::on_batch(seqno number) {
+  answered_ = true;
+  if (number < next_) return action::ignore;
+  if (to_ && number > *to_) {
+    // Newer than asked for: the live stream has it. What lies between is missing in this answer.
+    return next_ > *to_ ? action::finish : on_end();
+  }
+  const bool hole = number > next_;
+  const bool is_proven = first_of_answer_ || requests_ >= limits_.max_requests;
+  if (hole && !is_proven) return ask_again();
+  if (hole) lose(next_, seqno{number.get() - 1});
+  first_of_answer_ = false;
+  fruitless_ = 0;
+  ++applied_;
+  next_ = seqno{number.get() + 1};
+  return action::apply;
+}
+
+replay_fsm::action replay_fsm::on_end() {
+  answered_ = true;
+  if (!to_ || next_ > *to_) return action::finish;
+  // The range is not full. If this answer brought something, its tail may have been dropped on the way: ask for the rest. If it brought
+  // nothing, the publisher has nothing more.
+  if (!first_of_answer_ && requests_ < limits_.max_requests) return ask_again();
+  return give_up();
+}
+
+replay_fsm::action replay_fsm::on_silence() {
+  if (is_complete()) return action::finish;
+  if (fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests) return give_up();
+  return ask_again();
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,81 @@
+// The recovery of missing batches as a machine without I/O: what happened goes in, what to do comes out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ids.hpp"
+
+namespace kvc::core {
+
+/// One recovery of the batches [from, to], or of everything the publisher has from `from` on.
+///
+/// Story: the publisher is asked for its batches from some seqno on. Its answers come in order but are lossy: its buffer may begin later, its
+/// queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch in,
+/// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
+/// has it. It gives up after `attempts` requests in a row that brought nothing. Whatever it passes or gives up is listed as lost, never
+/// silently skipped.
+/// Use: perform `start()`'s action, then feed each outcome and perform the action it returns, until `finish`.
+/// Pure; one lane. The caller keeps the deadlines.
+class replay_fsm {
+ public:
+  struct limits {
+    std::size_t attempts = 3;       ///< requests in a row without progress before giving up; at least 1
+    std::size_t max_requests = 64;  ///< requests in all; beyond it holes are passed at once
+  };
+
+  enum class action : std::uint8_t {
+    request,  ///< ask for batches from `request_from()` on, over a fresh socket
+    apply,    ///< apply the batch just reported, then report nothing and wait for the next reply
+    ignore,   ///< drop the batch just reported and wait for the next reply
+    finish,   ///< done: see `lost()`
+  };
+
+  struct range {
+    seqno from{};
+    seqno to{};
+    friend bool operator==(const range&, const range&) = default;
+  };
+
+  /// `to` absent: until the end marker.
+  replay_fsm(seqno from, std::optional<seqno> to, limits with);
+
+  [[nodiscard]] action start();
+  /// A reply with this number has come. After `apply`, ask `is_complete()`: true means the range is full and no further reply is needed.
+  [[nodiscard]] action on_batch(seqno number);
+  /// The end marker has come.
+  [[nodiscard]] action on_end();
+  /// No reply in time, or the socket failed.
+  [[nodiscard]] action on_silence();
+  /// There is no time left for more: what is missing is lost. Always `finish`.
+  [[nodiscard]] action abandon() { return give_up(); }
+
+  [[nodiscard]] seqno request_from() const { return next_; }
+  [[nodiscard]] bool is_complete() const { return to_ && next_ > *to_; }
+  /// What will not come any more, in order; at most 1,024 ranges, the last of which then covers all that follow.
+  [[nodiscard]] const std::vector<range>& lost() const { return lost_; }
+  [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }
+  [[nodiscard]] std::uint64_t applied_count() const { return applied_; }
+  /// False when the publisher never answered at all.
+  [[nodiscard]] bool was_answered() const { return answered_; }
+
+ private:
+  [[nodiscard]] action ask_again();
+  [[nodiscard]] action give_up();
+  void lose(seqno from, seqno to);
+
+  seqno next_;
+  std::optional<seqno> to_;
+  limits limits_;
+  std::vector<range> lost_;
+  std::uint64_t lost_count_ = 0;
+  std::uint64_t applied_ = 0;
+  std::size_t requests_ = 0;
+  std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
+  bool first_of_answer_ = true;        ///< no batch of the current answer has come yet
+  bool answered_ = false;
+};
+
+}  // namespace kvc::core

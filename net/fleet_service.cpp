@@ -1,0 +1,191 @@
+#include "net/fleet_service.hpp"
+
+#include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "core/lane_map.hpp"
+#include "net/log.hpp"
+#include "net/stream_listener.hpp"
+
+namespace kvc::net {
+namespace {
+
+/// Awaits work on another lane. The caller's cancellation stays behind: its signal may only be used on the caller's own lane.
+auto detached_from_cancellation() { return asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable); }
+
+using listener_pointer = std::shared_ptr<stream_listener>;
+
+/// Runs on the worker's lane: makes the stream there and starts it.
+asio::awaitable<listener_pointer> open_stream(lane* home, zmq_engine* engine, core::catalog* catalog, core::medium_table* media,
+                                              const stream_settings* settings, service_info service) {
+  const std::string name = "stream " + service.registration.worker.instance + "/" + std::to_string(service.registration.worker.rank.get());
+  auto listener = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
+  home->tasks.spawn(name, stream_listener::run(listener));
+  co_return listener;
+}
+
+std::string key_text(const core::worker_key& key) {
+  return key.instance + "|" + key.tenant + "|" + std::to_string(key.rank.get());
+}
+
+}  // namespace
+
+struct fleet_service::state {
+  struct entry {
+    service_info info;
+    listener_pointer listener;
+  };
+
+  state(runtime& all_lanes, zmq_engine& zmq, core::catalog& partitions, core::medium_table& words, stream_settings with)
+      : lanes(&all_lanes), engine(&zmq), catalog(&partitions), media(&words), settings(with), homes(all_lanes.size()) {}
+
+  runtime* lanes;
+  zmq_engine* engine;
+  core::catalog* catalog;
+  core::medium_table* media;
+  stream_settings settings;
+
+  // Control lane only.
+  core::lane_map homes;
+  std::map<core::worker_key, entry> entries;
+  std::uint32_t next_worker = 0;
+
+  core::published<fleet_view> view;
+
+  void publish() {
+    auto next = std::make_shared<fleet_view>();
+    next->reserve(entries.size());
+    for (const auto& [key, each] : entries) next->push_back(each.info);
+    view.publish(std::move(next));
+  }
+
+  /// Ends a stream that is no longer listed. Control lane.
+  asio::awaitable<void> end(entry ended) {
+    lane& home = lanes->at(ended.info.lane);
+    co_await asio::co_spawn(home.context, stream_listener::shut_down(ended.listener), detached_from_cancellation());
+    homes.release(ended.info.registration.worker);
+    log::info(log::module::fleet, "unregistered",
+              {{"service", key_text(ended.info.registration.worker)}, {"endpoint", ended.info.registration.endpoint}});
+  }
+
+  asio::awaitable<result<added>> add(core::registration wanted) {
+    added outcome;
+    std::optional<entry> old;
+    std::uint64_t generation = 1;
+    if (const auto existing = entries.find(wanted.worker); existing != entries.end()) {
+      if (existing->second.info.registration == wanted) {
+        outcome.worker = existing->second.info.worker;
+        co_return outcome;
+      }
+      generation = existing->second.info.generation.get() + 1;
+      old = existing->second;
+    }
+    if (!catalog->accepts(wanted.partition, wanted.hash_seed)) co_return error_code(core::errc::seed_conflict);
+    if (next_worker == std::numeric_limits<std::uint32_t>::max()) co_return error_code(core::errc::workers_exhausted);
+
+    service_info info;
+    info.registration = wanted;
+    info.worker = core::worker_id{next_worker++};
+    info.generation = core::generation{generation};
+    info.since = std::chrono::steady_clock::now();
+    info.status = std::make_shared<core::stream_status>();
+    info.status->generation.store(generation, std::memory_order_relaxed);
+    info.lane = homes.assign(wanted.worker);
+    outcome.changed = true;
+    outcome.replaced = old.has_value();
+    outcome.worker = info.worker;
+
+    // Listed before the first suspension, so that a second call for the same key sees it; the listener follows when its lane has made it.
+    const core::worker_key key = wanted.worker;
+    entries.insert_or_assign(key, entry{info, nullptr});
+    publish();
+    lane& home = lanes->at(info.lane);
+    listener_pointer listener;
+    try {
+      listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, info),
+                                         detached_from_cancellation());
+    } catch (const std::invalid_argument&) {  // an event of another stream opened the partition under another seed a moment ago
+      homes.release(key);
+      if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info.worker == info.worker) entries.erase(listed);
+      publish();
+    }
+    if (!listener) {
+      if (old && old->listener) co_await end(*std::move(old));
+      co_return error_code(core::errc::seed_conflict);
+    }
+    log::info(log::module::fleet, "registered",
+              {{"service", key_text(key)},
+               {"endpoint", wanted.endpoint},
+               {"type", core::to_string(wanted.type)},
+               {"model", wanted.partition.model},
+               {"block_size", wanted.partition.block_size},
+               {"lane", info.lane},
+               {"generation", generation}});
+    if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info.worker == info.worker) {
+      listed->second.listener = listener;
+    } else {  // removed or replaced while its lane was making it
+      co_await end(entry{info, listener});
+    }
+    if (old && old->listener) co_await end(*std::move(old));
+    co_return outcome;
+  }
+
+  asio::awaitable<std::vector<core::worker_key>> remove(selector which) {
+    std::vector<entry> ending;
+    std::vector<core::worker_key> keys;
+    for (auto each = entries.begin(); each != entries.end();) {
+      const core::worker_key& key = each->first;
+      const bool matches = key.tenant == which.tenant && key.instance == which.instance && (!which.rank || key.rank == *which.rank) &&
+                           (!which.kind || key.kind == *which.kind);
+      if (!matches) {
+        ++each;
+        continue;
+      }
+      keys.push_back(key);
+      if (each->second.listener) ending.push_back(each->second);  // else `add` ends it when its lane has made it
+      each = entries.erase(each);
+    }
+    if (!keys.empty()) publish();
+    for (entry& each : ending) co_await end(std::move(each));
+    co_return keys;
+  }
+};
+
+fleet_service::fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media,
+                             stream_settings settings)
+    : state_(std::make_unique<state>(lanes, engine, catalog, media, settings)) {}
+
+fleet_service::~fleet_service() = default;
+
+asio::awaitable<result<fleet_service::added>> fleet_service::add(core::registration wanted) {
+  if (is_draining()) co_return error_code(errc::draining);
+  lane& control = state_->lanes->at(0);
+  co_return co_await asio::co_spawn(control.context, state_->add(std::move(wanted)), detached_from_cancellation());
+}
+
+asio::awaitable<std::vector<core::worker_key>> fleet_service::remove(selector which) {
+  lane& control = state_->lanes->at(0);
+  co_return co_await asio::co_spawn(control.context, state_->remove(std::move(which)), detached_from_cancellation());
+}
+
+const core::published<fleet_view>& fleet_service::view() const noexcept { return state_->view; }
+
+std::vector<std::string> fleet_service::not_ready_because(std::chrono::steady_clock::time_point now) const {
+  std::vector<std::string> reasons;
+  if (is_draining()) reasons.emplace_back("draining");
+  const auto services = state_->view.get();
+  for (const service_info& each : *services) {
+    const auto condition = each.status->state.load(std::memory_order_relaxed);
+    if (condition == core::stream_state::whole || now - each.since >= state_->settings.ready_grace) continue;
+    reasons.push_back("stream " + key_text(each.registration.worker) + " is " + std::string(core::to_string(condition)));
+  }
+  return reasons;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,158 @@
+// The recovering half of stream_listener: replays, proof of incarnation, restart.
+#include <utility>
+
+#include "core/block_hasher.hpp"
+#include "net/log.hpp"
+#include "net/stream_listener.hpp"
+
+namespace kvc::net {
+namespace {
+
+/// How long a replay endpoint that never answered is left alone; gaps found meanwhile count as lost at once instead of stalling the stream.
+constexpr std::chrono::seconds silent_replay_pause{30};
+
+/// No recovery takes longer, whatever the publisher sends.
+constexpr std::chrono::minutes longest_recovery{5};
+
+}  // namespace
+
+bool stream_listener::can_replay() const { return replay_ && clock::now() >= no_replay_before_; }
+
+asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<core::seqno> to) {
+  core::stream_status& status = *service_.status;
+  if (!can_replay()) {
+    if (to) {
+      note_lost(to->get() - from.get() + 1);
+      cursor_.applied(*to);
+    }
+    co_return;
+  }
+  set_state(core::stream_state::recovering);
+  core::stream_status::add(status.replays, 1);
+  lane_->counters.replays.add();
+
+  using action = core::replay_fsm::action;
+  core::replay_fsm machine(from, to, {.attempts = settings_->replay_attempts});
+  const auto give_up_at = clock::now() + longest_recovery;
+  std::uint64_t lost_before = 0;
+  action next = machine.start();
+  while (next != action::finish) {
+    if (next == action::request) {
+      if (const auto failed = replay_->request(machine.request_from())) {
+        log::warn(log::module::stream, "replay request failed",
+                  {{"instance", service_.registration.worker.instance},
+                   {"dp_rank", service_.registration.worker.rank.get()},
+                   {"endpoint", service_.registration.replay_endpoint},
+                   {"reason", failed.message()}});
+        next = machine.on_silence();
+        if (next == action::request) next = machine.on_silence();  // a refused request costs no time: do not spin
+        continue;
+      }
+    }
+    const auto now = clock::now();
+    const auto patience = now < give_up_at ? now + settings_->replay_timeout : now;
+    const replay_client::reply reply = co_await replay_->next(patience);
+    if (stopping_ || reply.what == replay_client::reply::kind::stopped) co_return;
+    switch (reply.what) {
+      case replay_client::reply::kind::batch:
+        next = machine.on_batch(reply.number);
+        note_lost(machine.lost_count() - std::exchange(lost_before, machine.lost_count()));
+        if (next == action::apply) {
+          const bool is_applied = co_await sink_.apply(reply.number, reply.payload);
+          if (!is_applied) note_lost(1);
+          note_applied(reply.number, reply.payload);
+          if (machine.is_complete()) next = action::finish;
+        }
+        break;
+      case replay_client::reply::kind::end: next = machine.on_end(); break;
+      case replay_client::reply::kind::silence: next = clock::now() < give_up_at ? machine.on_silence() : machine.abandon(); break;
+      case replay_client::reply::kind::unreadable:
+        lane_->counters.bad_frames.add();
+        sink_.reject({}, "replay reply", make_error_code(errc::bad_frame_count));
+        next = action::ignore;
+        break;
+      case replay_client::reply::kind::stopped: break;
+    }
+  }
+  replay_->finish();
+  note_lost(machine.lost_count() - lost_before);
+  if (to) cursor_.applied(*to);
+  if (machine.was_answered()) {
+    must_catch_up_ = false;
+  } else {
+    no_replay_before_ = clock::now() + silent_replay_pause;
+    core::stream_status::add(status.replays_failed, 1);
+    lane_->counters.replays_failed.add();
+  }
+  log::info(log::module::stream, "replay finished",
+            {{"instance", service_.registration.worker.instance},
+             {"dp_rank", service_.registration.worker.rank.get()},
+             {"from_seqno", from.get()},
+             {"answered", machine.was_answered()},
+             {"applied", machine.applied_count()},
+             {"lost", machine.lost_count()}});
+  for (const auto& range : machine.lost()) {
+    log::warn(log::module::stream, "batches lost",
+              {{"instance", service_.registration.worker.instance},
+               {"dp_rank", service_.registration.worker.rank.get()},
+               {"from_seqno", range.from.get()},
+               {"to_seqno", range.to.get()}});
+  }
+  if (machine.was_answered() || cursor_.newest_applied()) {
+    settle();
+  } else {
+    set_state(core::stream_state::joining);
+  }
+}
+
+asio::awaitable<void> stream_listener::verify_incarnation() {
+  if (!cursor_.newest_applied()) {
+    must_verify_ = false;
+    must_catch_up_ = true;
+    co_return;
+  }
+  if (!can_replay()) {  // cannot be proven: the seqnos alone must tell
+    if (!replay_) must_verify_ = false;
+    co_return;
+  }
+  const core::seqno last = *cursor_.newest_applied();
+  if (replay_->request(last)) co_return;
+  const auto deadline = clock::now() + settings_->replay_timeout;
+  for (;;) {
+    const replay_client::reply reply = co_await replay_->next(deadline);
+    if (stopping_ || reply.what == replay_client::reply::kind::stopped) co_return;
+    if (reply.what == replay_client::reply::kind::unreadable) continue;
+    if (reply.what == replay_client::reply::kind::batch && reply.number < last) continue;
+    replay_->finish();
+    if (reply.what == replay_client::reply::kind::silence) {
+      no_replay_before_ = clock::now() + silent_replay_pause;
+      co_return;
+    }
+    must_verify_ = false;
+    const bool is_same = reply.what == replay_client::reply::kind::batch && reply.number == last && core::digest(reply.payload) == last_digest_;
+    if (is_same) co_return;
+    co_await restart("it does not know the last batch any more");
+    co_return;
+  }
+}
+
+asio::awaitable<void> stream_listener::restart(std::string_view because) {
+  core::stream_status& status = *service_.status;
+  log::warn(log::module::stream, "publisher restarted",
+            {{"instance", service_.registration.worker.instance},
+             {"dp_rank", service_.registration.worker.rank.get()},
+             {"last_seqno", cursor_.newest_applied() ? cursor_.newest_applied()->get() : 0},
+             {"because", because}});
+  core::stream_status::add(status.restarts, 1);
+  core::stream_status::add(status.generation, 1);
+  lane_->counters.restarts.add();
+  set_state(core::stream_state::recovering);
+  co_await sink_.drop_all();
+  cursor_.reset();
+  status.last_seqno.store(core::stream_status::no_seqno, std::memory_order_relaxed);
+  status.missing.store(0, std::memory_order_relaxed);
+  must_verify_ = false;
+  must_catch_up_ = true;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,58 @@
+// Takes a stream's payloads: decodes, applies in bounded turns, counts, and shows the result in the stream's status.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/event_applier.hpp"
+#include "core/stream_status.hpp"
+#include "net/event_codec.hpp"
+#include "net/fleet_service.hpp"
+
+namespace kvc::net {
+
+/// The way from bytes to the index for one stream; live batches and replayed ones both pass here.
+///
+/// Lane: all members on the worker's lane. The coroutines yield between turns, so that queries on the lane stay fast; nothing else may be
+/// called on the sink until they are done. They are not cancelled half-way: a batch that was begun is finished.
+class stream_sink {
+ public:
+  /// Joins the worker's partition. Throws std::invalid_argument on a seed conflict. The references outlive the sink.
+  stream_sink(lane& home, const service_info& service, core::catalog& catalog, core::medium_table& media, const stream_settings& settings);
+
+  /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
+  [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
+
+  /// Counts a message, batch or event that could not be understood, and logs it: the first ones, then ever fewer, so that a publisher of
+  /// rubbish cannot flood the log. `number` absent: the message had none.
+  void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
+
+  /// Forgets all blocks of the worker.
+  [[nodiscard]] asio::awaitable<void> drop_all();
+
+  /// Queries stop seeing the worker.
+  void leave() { applier_.leave(); }
+
+  /// How many barriers have been applied: clears after which the worker held nothing, so that earlier losses no longer matter.
+  [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
+
+ private:
+  void count(const core::apply_tally& tally);
+  void show_blocks();
+
+  lane* lane_;
+  const stream_settings* settings_;
+  std::shared_ptr<core::stream_status> status_;
+  core::registration registration_;
+  event_decoder decoder_;
+  core::event_applier applier_;
+  core::event_batch batch_;
+  core::medium_table* media_;
+  std::uint64_t barriers_ = 0;
+};
+
+}  // namespace kvc::net
