@@ -26,8 +26,9 @@ lane_blocks::~lane_blocks() = default;
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
   const auto found = std::ranges::find(homes_, home);
+  const auto index = static_cast<std::uint16_t>(found - homes_.begin());
   if (found == homes_.end()) homes_.push_back(home);  // few: bounded by event_applier
-  return static_cast<std::uint16_t>(found == homes_.end() ? homes_.size() - 1 : static_cast<std::size_t>(found - homes_.begin()));
+  return index;
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) const {
