@@ -25,6 +25,7 @@ std::string line_about(const publisher_entry& entry, const std::string& sentence
 checked_publishers check_publishers(const settings& values, core::medium_table& media) {
   checked_publishers result;
   std::map<core::worker_key, const publisher_entry*> seen;
+  std::map<core::partition_key, std::uint64_t> seeds;
   for (const publisher_entry& entry : values.publishers) {
     net::registration_request read;
     if (const net::checked refused = read_one(entry, values.hash_seed, media, read)) {
@@ -35,6 +36,11 @@ checked_publishers check_publishers(const settings& values, core::medium_table& 
     const auto [first, is_new] = seen.emplace(read.registration.worker, &entry);
     if (!is_new) {
       result.errors.push_back(line_about(entry, "the same tenant, instance, rank and kind as " + first->second->name, ""));
+      continue;
+    }
+    const auto [seed, is_first] = seeds.emplace(read.registration.partition, read.registration.hash_seed);
+    if (!is_first && seed->second != read.registration.hash_seed) {
+      result.errors.push_back(line_about(entry, "another entry of this partition has another hash seed", "hash_seed"));
       continue;
     }
     result.registrations.push_back(std::move(read.registration));

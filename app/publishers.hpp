@@ -17,7 +17,8 @@ struct checked_publishers {
   std::vector<std::string> warnings;
 };
 
-/// Checks every entry; `media` learns their media. Two entries for one stream are an error, since the second would end the first.
+/// Checks every entry; `media` learns their media. Two entries for one stream are an error, since the second would end the
+/// first; so are two hash seeds in one partition.
 [[nodiscard]] checked_publishers check_publishers(const settings& values, core::medium_table& media);
 
 }  // namespace kvc::app
