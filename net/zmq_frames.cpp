@@ -1,9 +1,5 @@
 #include "net/zmq_frames.hpp"
 
-#include <algorithm>
-
-#include "net/zmq_socket.hpp"
-
 namespace kvc::net {
 namespace {
 
@@ -27,27 +23,12 @@ bool is_end_marker(frame bytes) {
   return bytes.size() == seqno_bytes && read_big_endian(bytes) == end_of_replay;
 }
 
-/// At most one frame more than any message of ours has, so that a longer message still shows as one.
-struct frame_list {
-  explicit frame_list(const zmq_message& message) : count(std::min(message.size(), frames.size())) {
-    for (std::size_t i = 0; i < count; ++i) frames[i] = message.frame(i);
-  }
-  [[nodiscard]] std::span<const frame> view() const { return std::span(frames).first(count); }
-
-  std::array<frame, most_replay_frames + 1> frames;
-  std::size_t count;
-};
-
 }  // namespace
 
 result<batch_frames> read_live(std::span<const frame> frames) {
   if (frames.size() != live_frames) return errc::bad_frame_count;
   if (frames[1].size() != seqno_bytes || is_end_marker(frames[1])) return errc::bad_seqno_frame;
   return batch_frames{text(frames[0]), core::seqno{read_big_endian(frames[1])}, frames[2]};
-}
-
-result<batch_frames> read_live(const zmq_message& message) {
-  return read_live(frame_list(message).view());
 }
 
 result<replay_frames> read_replay(std::span<const frame> frames) {
@@ -62,10 +43,6 @@ result<replay_frames> read_replay(std::span<const frame> frames) {
   reply.batch.number = core::seqno{read_big_endian(before)};
   reply.batch.payload = last;
   return reply;
-}
-
-result<replay_frames> read_replay(const zmq_message& message) {
-  return read_replay(frame_list(message).view());
 }
 
 seqno_frame::seqno_frame(core::seqno number) noexcept : bytes_{} {
