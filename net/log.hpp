@@ -44,7 +44,8 @@ void set_level(module from, level least) noexcept;
 /// Receives every written line, already formatted as `module what key=value ...`, without time and level. May be called from any lane.
 using sink = std::function<void(level severity, std::string_view line)>;
 
-/// Replaces the sink (default: standard error with time and level). Call before lanes start, or from tests.
+/// Replaces the sink; an empty one brings back the default (standard error with time and level). Any lane, but lines being written
+/// meanwhile may still reach the old sink.
 void set_sink(sink receiver);
 
 /// Words for configuration: `trace debug info warn error off`; `app http stream fleet`. False when the word is unknown.

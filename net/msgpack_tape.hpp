@@ -30,16 +30,19 @@ struct tape_node {
 };
 
 /// A parsed document: the nodes in reading order, children behind their container. Memory is bounded by the payload (no claimed length is
-/// believed before its elements have arrived) and kept for the next parse. Pure; one owner.
+/// believed before its elements have arrived) and kept for the next parse unless it was unusually large. Pure; one owner.
 class msgpack_tape {
  public:
   static constexpr std::uint32_t max_depth = 16;
+  /// Nodes of one document, 24 bytes each: 96 MiB, whatever arrives. The largest engine batches stay far below.
+  static constexpr std::size_t max_nodes = 4'194'304;
 
-  /// Parses exactly one value that fills `bytes`, which must outlive the use of the tape.
-  /// Errors: `malformed_msgpack` (also when bytes are left over), `nested_too_deep`.
+  /// Parses exactly one value that fills `bytes`, which must outlive the use of the tape. After an error the tape is empty.
+  /// Errors: `malformed_msgpack` (also when bytes are left over), `nested_too_deep`, `too_many_elements`.
   [[nodiscard]] error_code parse(std::span<const std::byte> bytes);
 
   [[nodiscard]] const std::vector<tape_node>& nodes() const noexcept { return nodes_; }
+  /// Precondition: the last parse succeeded.
   [[nodiscard]] const tape_node& root() const noexcept { return nodes_.front(); }
 
  private:

@@ -18,8 +18,9 @@ error_code replay_client::request(core::seqno from) {
   options.max_frame_bytes = max_payload_bytes_;
   socket_.emplace(*engine_, executor_, zmq_socket::kind::dealer, options);
   if (const auto failed = socket_->connect(endpoint_)) return failed;
-  const replay_request_frames frames(from);
-  return socket_->try_send(frames.views());
+  const replay_request wanted(from);
+  const auto frames = wanted.frames();
+  return socket_->try_send(frames);
 }
 
 asio::awaitable<replay_client::reply> replay_client::next(std::chrono::steady_clock::time_point deadline) {
@@ -38,15 +39,15 @@ asio::awaitable<replay_client::reply> replay_client::next(std::chrono::steady_cl
     answer.what = reply::kind::stopped;
     co_return answer;
   }
-  const auto read = read_replay_frames(message_);
+  const auto read = read_replay(message_);
   if (!read) {
     answer.what = reply::kind::unreadable;
   } else if (read->is_end) {
     answer.what = reply::kind::end;
   } else {
     answer.what = reply::kind::batch;
-    answer.number = read->number;
-    answer.payload = read->payload;
+    answer.number = read->batch.number;
+    answer.payload = read->batch.payload;
   }
   co_return answer;
 }

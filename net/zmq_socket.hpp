@@ -1,8 +1,6 @@
 // Awaitable multipart messages over ZeroMQ sockets. The only file that knows libzmq, and that its descriptor is edge-triggered.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include "net/errc.hpp"
 
@@ -51,12 +52,12 @@ class zmq_message {
 };
 
 struct zmq_options {
-  int receive_high_water = 1000;         ///< messages queued before the transport drops or blocks; 0: no limit
-  int send_high_water = 1000;            ///< the same for sending
+  int receive_high_water = 1000;            ///< messages queued before the transport drops or blocks; 0: no limit
+  int send_high_water = 1000;               ///< the same for sending
   std::int64_t max_frame_bytes = 64 << 20;  ///< a peer that sends a larger frame is disconnected; -1: no limit
-  int reconnect_ms = 100;                ///< first pause between attempts
-  int reconnect_max_ms = 2'000;          ///< the pause doubles up to this
-  bool watch_connection = false;         ///< keep track of connects and disconnects, see `connected`
+  int reconnect_ms = 100;                   ///< first pause between attempts
+  int reconnect_max_ms = 2'000;             ///< the pause doubles up to this
+  bool watch_connection = false;            ///< keep track of connects and disconnects, see `connected`
 };
 
 /// One socket, used on one lane.
@@ -87,7 +88,9 @@ class zmq_socket {
   [[nodiscard]] error_code try_receive(zmq_message& into);
 
   /// Waits for a message until `deadline`. Errors: `timed_out`, `cancelled`, `closed`, `bad_frame_count`.
-  /// Lifetime: `into` and the socket must outlive the wait. Cancellation: terminal, partial and total all end the wait at once.
+  /// Lifetime: `into` and the socket must outlive the wait.
+  /// Cancellation: every type that the calling coroutine lets through (asio's default is terminal only) ends the wait at once; nothing
+  /// received is lost.
   [[nodiscard]] asio::awaitable<error_code> receive(zmq_message& into, std::chrono::steady_clock::time_point deadline);
 
   /// Hands a whole message to the socket if it can be queued now; else `would_block` and nothing was sent. The bytes are copied.
@@ -99,7 +102,7 @@ class zmq_socket {
   /// With `watch_connection`: what the transport said so far. Reads the pending notices, so call it now and then.
   struct connection {
     bool connected = false;
-    std::uint64_t connects = 0;     ///< completed handshakes
+    std::uint64_t connects = 0;  ///< completed handshakes
     std::uint64_t disconnects = 0;
   };
   [[nodiscard]] connection poll_connection();

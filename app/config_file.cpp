@@ -1,0 +1,133 @@
+#include "app/config_file.hpp"
+
+#include <algorithm>
+#include <boost/json/parser.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace kvc::app {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t largest_file = std::size_t{64} << 20;
+
+struct close_file {
+  void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+};
+
+std::string as_text(const json::value& value) { return value.is_string() ? std::string(value.get_string()) : json::serialize(value); }
+
+raw_value to_raw(const json::value& value) {
+  using form = raw_value::form;
+  raw_value raw;
+  raw.text = as_text(value);
+  switch (value.kind()) {
+    case json::kind::string: raw.written = form::json_string; break;
+    case json::kind::bool_: raw.written = form::json_boolean; break;
+    case json::kind::int64:
+    case json::kind::uint64:
+    case json::kind::double_: raw.written = form::json_number; break;
+    case json::kind::array:
+      raw.written = form::json_list;
+      for (const json::value& item : value.get_array()) raw.items.push_back(as_text(item));
+      break;
+    case json::kind::object:
+      // `log_modules` may be written {"http": "debug"}: a list of key=value.
+      raw.written = form::json_list;
+      for (const auto& [key, item] : value.get_object()) raw.items.push_back(std::string(key) + "=" + as_text(item));
+      break;
+    case json::kind::null: raw.written = form::json_other; break;
+  }
+  return raw;
+}
+
+void add_publisher(file_contents& contents, std::string name, json::value value, const json::string_view* instance) {
+  // An entry that is no object goes on as it is: the rules of POST /register find the words for it.
+  if (instance != nullptr && value.is_object() && !value.get_object().contains("instance_id")) {
+    value.get_object().emplace("instance_id", *instance);
+  }
+  contents.publishers.push_back({std::move(name), json::serialize(value), {}});
+}
+
+void read_publishers(file_contents& contents, json::value& entries, const std::string& path) {
+  constexpr const char* key = "kvevent_instance";
+  if (entries.is_object()) {
+    for (auto& [name, entry] : entries.get_object()) {
+      const json::string_view instance = name;
+      add_publisher(contents, std::string(key) + "." + std::string(name), std::move(entry), &instance);
+    }
+  } else if (entries.is_array()) {
+    std::size_t index = 0;
+    for (json::value& entry : entries.get_array()) {
+      add_publisher(contents, std::string(key) + "[" + std::to_string(index++) + "]", std::move(entry), nullptr);
+    }
+  } else {
+    contents.error = std::string(key) + " is neither an object of registrations by name nor a list of them (from " + path + ")";
+  }
+  for (publisher_entry& each : contents.publishers) each.source = path;
+}
+
+}  // namespace
+
+std::string read_config_file(const std::string& path, std::string& error) {
+  const std::unique_ptr<std::FILE, close_file> file(std::fopen(path.c_str(), "rb"));
+  std::string text;
+  if (!file) {
+    error = std::strerror(errno);
+    return text;
+  }
+  std::string chunk(std::size_t{64} << 10, '\0');
+  errno = 0;
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+    text.append(chunk, 0, got);
+    if (text.size() > largest_file) {
+      error = "it is larger than 64 MiB";
+      return {};
+    }
+  }
+  if (std::ferror(file.get()) != 0) {
+    error = std::strerror(errno);
+    return {};
+  }
+  return text;
+}
+
+file_contents parse_config_file(const std::string& text, const std::string& path) {
+  json::parse_options options;
+  options.allow_comments = true;
+  options.allow_trailing_commas = true;
+  json::parser parser({}, options);
+  json::error_code failure;
+  const std::size_t read = parser.write_some(text.data(), text.size(), failure);
+  file_contents contents;
+  // What follows the document must be blanks or comments, which a second parse of a stand-in value checks.
+  if (!failure && read < text.size()) {
+    json::parser rest({}, options);
+    static_cast<void>(rest.write("0" + text.substr(read), failure));
+  }
+  if (failure) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(read, text.size())), '\n');
+    contents.error = path + ":" + std::to_string(line) + ": not JSON: " + failure.message();
+    return contents;
+  }
+  json::value document = parser.release();
+  if (!document.is_object()) {
+    contents.error = path + ": the configuration is not a JSON object";
+    return contents;
+  }
+  for (auto& [key, value] : document.get_object()) {
+    if (key == "kvevent_instance") {
+      read_publishers(contents, value, path);
+    } else {
+      contents.values.emplace_back(std::string(key), to_raw(value));
+    }
+  }
+  return contents;
+}
+
+}  // namespace kvc::app

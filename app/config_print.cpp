@@ -1,0 +1,95 @@
+// Help and the effective configuration, both out of the table of settings.
+#include <boost/json/serialize.hpp>
+#include <boost/json/string_view.hpp>
+#include <boost/json/value.hpp>
+
+#include "app/config.hpp"
+#include "app/config_fields.hpp"
+
+namespace kvc::app {
+namespace {
+
+std::string quoted(std::string_view text) { return boost::json::serialize(boost::json::string_view(text.data(), text.size())); }
+
+std::string list_as_json(const std::vector<std::string>& items, bool numbers, bool hidden) {
+  std::string out = "[";
+  for (const std::string& item : items) {
+    if (out.size() > 1) out += ", ";
+    out += hidden ? quoted("(hidden)") : numbers ? item : quoted(item);
+  }
+  return out + "]";
+}
+
+/// The setting's value as a JSON value.
+std::string value_as_json(const field_info& field, const settings& values) {
+  if (const auto* whole = std::get_if<integer_access>(&field.access)) return std::to_string(whole->get(values));
+  if (const auto* yes_or_no = std::get_if<boolean_access>(&field.access)) return yes_or_no->get(values) ? "true" : "false";
+  if (const auto* text = std::get_if<text_access>(&field.access)) return quoted(text->get(values));
+  const auto& list = std::get<list_access>(field.access);
+  return list_as_json(list.get(values), list.numbers, field.secret);
+}
+
+void append_row(std::string& out, const field_info& field, const settings& defaults) {
+  out += "  " + flag_name(field.name) + (std::holds_alternative<boolean_access>(field.access) ? "\n" : " VALUE\n");
+  out += "      " + std::string(field.explanation) + "\n";
+  out += "      legal: " + legal_values(field) + "\n";
+  if (field.stands_for.empty()) out += "      default: " + value_as_json(field, defaults) + "\n";
+}
+
+}  // namespace
+
+std::string help_text() {
+  std::string out =
+      "kv-conductor: indexes the KV-cache blocks of LLM fleets and tells routers who holds which prefix.\n"
+      "\n"
+      "usage: kv-conductor [flags]\n"
+      "\n"
+      "  --config FILE     read this file (else CONDUCTOR_CONFIG_PATH, else /etc/kv-conductor/kv-conductor.json if it exists)\n"
+      "  --check-config    check every setting and registration, print ok or the errors, and exit\n"
+      "  --print-config    print the effective settings and where each comes from, as JSON, and exit\n"
+      "  --version         print the version and exit\n"
+      "  --help            print this and exit\n"
+      "\n"
+      "Every setting below can stand in the file (lanes), in the environment (KVC_LANES) and on the command line (--lanes 4 or\n"
+      "--lanes=4); a later one of these outranks an earlier one. Lists are written with commas. The file is JSON, may have comments,\n"
+      "and may register publishers under \"kvevent_instance\".\n";
+  const settings defaults;
+  std::string_view group;
+  for (const field_info& field : config_fields()) {
+    if (field.group != group) {
+      group = field.group;
+      out += "\n" + std::string(group) + "\n";
+    }
+    append_row(out, field, defaults);
+  }
+  out +=
+      "\n"
+      "example: two lanes, one port, and the streams' log in detail\n"
+      "  kv-conductor --lanes 2 --http-ports 13333 --log stream=debug\n"
+      "\n"
+      "Exit codes: 0 stopped as asked, 1 could not run or did not stop in time, 2 bad configuration.\n";
+  return out;
+}
+
+std::string print_config(const configuration& config) {
+  std::string out = "{\n  \"file\": " + (config.file.empty() ? "null" : quoted(config.file)) + ",\n  \"settings\": {\n";
+  bool first = true;
+  for (const field_info& field : config_fields()) {
+    if (!field.stands_for.empty()) continue;
+    const auto source = config.sources.find(field.name);
+    if (!first) out += ",\n";
+    first = false;
+    out += "    " + quoted(field.name) + ": {\"value\": " + value_as_json(field, config.values) +
+           ", \"source\": " + quoted(source == config.sources.end() ? "default" : source->second) + "}";
+  }
+  out += "\n  },\n  \"publishers\": [";
+  first = true;
+  for (const publisher_entry& each : config.values.publishers) {
+    out += (first ? "\n    " : ",\n    ");
+    first = false;
+    out += "{\"name\": " + quoted(each.name) + ", \"source\": " + quoted(each.source) + ", \"registration\": " + each.json + "}";
+  }
+  return out + (first ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+}  // namespace kvc::app

@@ -1,0 +1,37 @@
+// Settings that are more than a number: how their text is checked and read. Used by the table of settings only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/settings.hpp"
+
+namespace kvc::app {
+
+// Each `put_` changes nothing and answers false when what it is given is not legal; legal values stand in config_fields.cpp.
+
+[[nodiscard]] std::string get_http_host(const settings& from);
+[[nodiscard]] bool put_http_host(settings& into, const std::string& text);
+
+[[nodiscard]] std::vector<std::string> get_http_ports(const settings& from);
+[[nodiscard]] bool put_http_ports(settings& into, const std::vector<std::string>& items);
+
+[[nodiscard]] std::uint64_t get_first_port(const settings& from);
+/// Replaces the first port. When another entry is the same port, that entry goes, so that the list stays one of different ports.
+void put_first_port(settings& into, std::uint64_t port);
+
+[[nodiscard]] std::string get_log_level(const settings& from);
+[[nodiscard]] bool put_log_level(settings& into, const std::string& text);
+
+/// Items are `module=level`.
+[[nodiscard]] std::vector<std::string> get_log_modules(const settings& from);
+[[nodiscard]] bool put_log_modules(settings& into, const std::vector<std::string>& items);
+
+/// Whether every item can be a bearer token: 1 to 4096 of the characters RFC 6750 section 2.1 allows.
+[[nodiscard]] bool are_tokens(const std::vector<std::string>& items) noexcept;
+
+/// Reads all of `text` as a whole decimal number. False when it is anything else or does not fit.
+[[nodiscard]] bool parse_whole(const std::string& text, std::uint64_t& parsed) noexcept;
+
+}  // namespace kvc::app

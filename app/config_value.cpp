@@ -1,0 +1,78 @@
+#include "app/config_value.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "app/config_texts.hpp"
+
+namespace kvc::app {
+namespace {
+
+using form = raw_value::form;
+
+bool looks_whole(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+std::string assign_to(const integer_access& access, const raw_value& value, settings& into) {
+  const bool is_text = value.written == form::loose_text;
+  if ((!is_text && value.written != form::json_number) || !looks_whole(value.text)) return "is not a whole number";
+  std::uint64_t number = 0;
+  if (!parse_whole(value.text, number) || number < access.least || number > access.most) return "is out of range";
+  access.put(into, number);
+  return {};
+}
+
+std::string assign_to(const boolean_access& access, const raw_value& value, settings& into) {
+  constexpr std::array<std::string_view, 4> yes{"true", "1", "yes", "on"};
+  constexpr std::array<std::string_view, 4> no{"false", "0", "no", "off"};
+  if (value.written != form::loose_text && value.written != form::json_boolean) return "is not true or false";
+  const bool is_yes = std::ranges::find(yes, value.text) != yes.end();
+  if (!is_yes && std::ranges::find(no, value.text) == no.end()) return "is not true or false";
+  access.put(into, is_yes);
+  return {};
+}
+
+std::string assign_to(const text_access& access, const raw_value& value, settings& into) {
+  if (value.written != form::loose_text && value.written != form::json_string) return "is not a text";
+  return access.put(into, value.text) ? "" : "is not legal";
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> items;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    std::string_view item = text.substr(0, comma);
+    while (item.starts_with(' ')) item.remove_prefix(1);
+    while (item.ends_with(' ')) item.remove_suffix(1);
+    items.emplace_back(item);
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  return items;
+}
+
+std::string assign_to(const list_access& access, const raw_value& value, settings& into) {
+  if (value.written == form::json_list) return access.put(into, value.items) ? "" : "is not legal";
+  const bool is_single = value.written == (access.numbers ? form::json_number : form::json_string);
+  if (value.written != form::loose_text && !is_single) return "is not a list";
+  return access.put(into, split_at_commas(value.text)) ? "" : "is not legal";
+}
+
+}  // namespace
+
+std::string assign(const field_info& field, const raw_value& value, settings& into) {
+  return std::visit([&](const auto& access) { return assign_to(access, value, into); }, field.access);
+}
+
+std::string bad_value_line(const field_info& field, const raw_value& value, std::string_view wrong, std::string_view source) {
+  constexpr std::size_t longest_shown = 80;
+  std::string shown = field.secret ? "(hidden)" : value.text.substr(0, longest_shown);
+  if (!field.secret && value.text.size() > longest_shown) shown += "...";
+  std::ranges::replace_if(shown, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
+  return std::string(field.name) + " = " + (shown.empty() ? "(empty)" : shown) + " " + std::string(wrong) + "; legal: " +
+         legal_values(field) + " (from " + std::string(source) + ")";
+}
+
+}  // namespace kvc::app

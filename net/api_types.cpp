@@ -1,0 +1,186 @@
+#include "net/api_types.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "net/field_rules.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::uint64_t max_u32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t max_u64 = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t longest_ipc_path = 107;  // sun_path of a local socket, without its final zero
+
+void read_tenant(field_rules& rules, std::string& tenant) {
+  rules.text(member::tenant_id, tenant);
+  if (tenant.empty()) tenant = "default";
+}
+
+/// `lora_name`, or its deprecated alias `lora_id`; saying both is a contradiction waiting to happen.
+void read_adapter(field_rules& rules, std::string& adapter) {
+  std::string alias;
+  rules.text(member::lora_name, adapter);
+  rules.text_or_number(member::lora_id, alias);
+  if (adapter.empty()) {
+    adapter = std::move(alias);
+  } else if (!alias.empty()) {
+    rules.refuse(refusal_kind::invalid_value, "lora_id is a deprecated alias of lora_name; send one of them", "lora_id");
+  }
+}
+
+void read_partition(field_rules& rules, std::string_view model_name, core::partition_key& key) {
+  rules.required_text(member::model, model_name, key.model);
+  read_adapter(rules, key.lora);
+  read_tenant(rules, key.tenant);
+  rules.text(member::additional_salt, key.salt);
+  std::uint64_t block_size = 0;
+  rules.required_number(member::block_size, "block_size", 1, max_u32, block_size);
+  key.block_size = static_cast<std::uint32_t>(block_size);
+}
+
+void read_endpoint(field_rules& rules, member which, bool is_required, std::string& endpoint) {
+  if (is_required) {
+    rules.required_text(which, "endpoint", endpoint);
+  } else {
+    rules.text(which, endpoint);
+  }
+  if (rules.wrong() || endpoint.empty() || is_endpoint(endpoint)) return;
+  const std::string name = rules.name_of(which);
+  rules.refuse(refusal_kind::invalid_value, name + " must be tcp://host:port, tcp://[v6]:port or ipc://path", name);
+}
+
+checked must_be_object(const request_item& item) {
+  if (item.is_object) return {};
+  return refusal{refusal_kind::invalid_type, "a query must be an object"};
+}
+
+}  // namespace
+
+bool is_endpoint(std::string_view endpoint) noexcept {
+  const bool is_printable = std::ranges::all_of(endpoint, [](char letter) { return letter > ' ' && letter < 0x7F; });
+  if (!is_printable) return false;
+  if (endpoint.starts_with("ipc://")) {
+    const std::size_t path = endpoint.size() - 6;
+    return path > 0 && path <= longest_ipc_path;
+  }
+  if (!endpoint.starts_with("tcp://")) return false;
+  endpoint.remove_prefix(6);
+  const std::size_t colon = endpoint.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string_view host = endpoint.substr(0, colon);
+  const std::string_view digits = endpoint.substr(colon + 1);
+  if (host.front() == '[') {
+    if (host.back() != ']' || host.size() < 4) return false;
+    const std::string_view address = host.substr(1, host.size() - 2);
+    if (address.find_first_not_of("0123456789abcdefABCDEF:.%") != std::string_view::npos && address.find('%') == std::string_view::npos) {
+      return false;
+    }
+  } else if (host.find_first_of(":/[]@?#;") != std::string_view::npos) {
+    return false;
+  }
+  std::uint32_t port = 0;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return failed == std::errc{} && end == digits.data() + digits.size() && port >= 1 && port <= 65'535;
+}
+
+checked read_query(const request_document& document, const request_item& item, query_kind wanted, query_request& out) {
+  if (checked wrong = must_be_object(item)) return wrong;
+  field_rules rules(document, item);
+  read_partition(rules, "model", out.partition);
+  rules.text(member::instance_id, out.instance);
+
+  std::string hash_kind;
+  rules.text(member::hash_kind, hash_kind);
+  if (hash_kind == "engine") {
+    rules.refuse(refusal_kind::unsupported, "queries by engine hash are not offered yet; send rolling sequence hashes", "hash_kind");
+  } else if (!hash_kind.empty() && hash_kind != "sequence") {
+    rules.refuse(refusal_kind::invalid_value, "hash_kind must be sequence or engine", "hash_kind");
+  }
+
+  out.by_hash = wanted == query_kind::hashes || (wanted == query_kind::either && !item.tokens.present && item.hashes.present);
+  if (out.by_hash) {
+    rules.required_list(item.hashes, "seq_hashes", "a list of 64-bit integers, or of their decimal or 0x texts");
+    if (!rules.wrong()) out.hashes = document.hashes_of(item);
+  } else {
+    rules.required_list(item.tokens, "token_ids", item.tokens.name == "token_ids_b64" ? "base64 of little-endian u32 values"
+                                                                                      : "a list of integers between 0 and 4294967295");
+    if (!rules.wrong()) out.tokens = document.tokens_of(item);
+    rules.extra_keys(out.partition.lora, out.partition.salt, out.extra_keys);
+  }
+
+  std::vector<std::string> list;
+  if (rules.texts(member::instance_ids, list)) out.instances = std::move(list);
+  list.clear();
+  if (rules.texts(member::media, list)) out.media = std::move(list);
+  rules.number(member::min_match, 0, max_u64, out.min_match);
+  std::uint64_t top_k = 0;
+  if (rules.number(member::top_k, 1, max_u64, top_k)) out.top_k = top_k;
+  rules.boolean(member::detail, out.detail);
+  return rules.wrong();
+}
+
+checked read_registration(const request_document& document, const request_item& item, std::uint64_t default_seed,
+                          core::medium_table& media, registration_request& out) {
+  core::registration& wanted = out.registration;
+  field_rules rules(document, item);
+  read_endpoint(rules, member::endpoint, true, wanted.endpoint);
+  read_endpoint(rules, member::replay_endpoint, false, wanted.replay_endpoint);
+
+  std::string type;
+  bool is_known = true;
+  rules.required_text(member::type, "type", type);
+  wanted.type = core::parse_publisher_type(type, is_known);
+  if (!is_known) out.warnings.push_back("type " + type + " is not known; the stream's messages will decide its dialect");
+  const bool is_pool = wanted.type == core::publisher_type::mooncake;
+
+  read_partition(rules, "modelname", wanted.partition);
+  rules.required_text(member::instance_id, "instance_id", wanted.worker.instance);
+  std::uint64_t rank = 0;
+  rules.number(member::dp_rank, 0, max_u32, rank);
+  wanted.worker.tenant = wanted.partition.tenant;
+  wanted.worker.rank = core::dp_rank(static_cast<std::uint32_t>(rank));
+  wanted.worker.kind = is_pool ? core::publisher_class::pool : core::publisher_class::engine;
+
+  rules.text(member::topic, wanted.topic);
+  rules.boolean(member::bind, wanted.bind);
+  wanted.hash_seed = default_seed;
+  rules.number(member::hash_seed, 0, max_u64, wanted.hash_seed);
+  std::string medium;
+  rules.text(member::medium, medium);
+  rules.text(member::backend_id, wanted.backend_id);
+  rules.boolean(member::copy_counting, wanted.copy_counting);
+  wanted.shared = is_pool;
+  rules.boolean(member::shared, wanted.shared);
+  if (wanted.shared && !is_pool) {
+    rules.refuse(refusal_kind::invalid_value, "only a Mooncake pool can be shared between instances", "shared");
+  }
+  if (rules.wrong()) return rules.wrong();  // before the table learns a word from a request that is refused
+  if (medium.empty()) {
+    wanted.medium = is_pool ? core::medium_id::cpu : core::medium_id::gpu;
+  } else {
+    wanted.medium = media.intern(medium);
+  }
+  return {};
+}
+
+checked read_unregistration(const request_document& document, const request_item& item, unregistration& out) {
+  field_rules rules(document, item);
+  rules.required_text(member::instance_id, "instance_id", out.instance);
+  read_tenant(rules, out.tenant);
+  std::uint64_t rank = 0;
+  if (rules.number(member::dp_rank, 0, max_u32, rank)) out.rank = core::dp_rank(static_cast<std::uint32_t>(rank));
+  std::string type;
+  rules.text(member::type, type);
+  bool is_known = false;
+  const core::publisher_type parsed = core::parse_publisher_type(type, is_known);
+  if (is_known && parsed != core::publisher_type::automatic) {
+    const bool is_pool = parsed == core::publisher_type::mooncake;
+    out.kind = is_pool ? core::publisher_class::pool : core::publisher_class::engine;
+  }
+  return rules.wrong();
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,128 @@
+#include "net/field_rules.hpp"
+
+#include <utility>
+
+#include "net/extra_keys.hpp"
+
+namespace kvc::net {
+
+using kind = tape_node::kind;
+
+const tape_node* field_rules::value(member wanted) const {
+  const tape_node* const node = document_.find(item_, wanted);
+  return node == nullptr || node->what == kind::nil ? nullptr : node;
+}
+
+void field_rules::refuse(refusal_kind why, std::string sentence, std::string field, std::optional<std::size_t> index) {
+  if (!wrong_) wrong_ = refusal{why, std::move(sentence), std::move(field), index};
+}
+
+void field_rules::text(member wanted, std::string& out) {
+  const tape_node* const node = value(wanted);
+  if (wrong_ || node == nullptr) return;
+  const std::string name = name_of(wanted);
+  if (node->what != kind::string) return refuse(refusal_kind::invalid_type, name + " must be a string", name);
+  if (node->length > max_identity_bytes) return refuse(refusal_kind::out_of_range, name + " is longer than 4096 bytes", name);
+  out = node->text();
+}
+
+void field_rules::required_text(member wanted, std::string_view name, std::string& out) {
+  if (wrong_) return;
+  const std::string called(name);
+  if (value(wanted) == nullptr) return refuse(refusal_kind::missing, called + " is required", called);
+  text(wanted, out);
+  if (!wrong_ && out.empty()) refuse(refusal_kind::invalid_value, name_of(wanted) + " must not be empty", name_of(wanted));
+}
+
+void field_rules::text_or_number(member wanted, std::string& out) {
+  const tape_node* const node = value(wanted);
+  if (wrong_ || node == nullptr) return;
+  if (node->what == kind::unsigned_integer) {
+    out = std::to_string(node->bits);
+  } else if (node->what == kind::negative_integer) {
+    out = std::to_string(static_cast<std::int64_t>(node->bits));
+  } else if (node->what == kind::string) {
+    text(wanted, out);
+  } else {
+    refuse(refusal_kind::invalid_type, name_of(wanted) + " must be a string or an integer", name_of(wanted));
+  }
+}
+
+bool field_rules::number(member wanted, std::uint64_t least, std::uint64_t most, std::uint64_t& out) {
+  const tape_node* const node = value(wanted);
+  if (wrong_ || node == nullptr) return false;
+  const std::string name = name_of(wanted);
+  if (!node->is_integer()) {
+    refuse(refusal_kind::invalid_type, name + " must be an integer", name);
+  } else if (node->what == kind::negative_integer || node->bits < least || node->bits > most) {
+    refuse(refusal_kind::out_of_range, name + " must be between " + std::to_string(least) + " and " + std::to_string(most), name);
+  } else {
+    out = node->bits;
+  }
+  return true;
+}
+
+void field_rules::required_number(member wanted, std::string_view name, std::uint64_t least, std::uint64_t most, std::uint64_t& out) {
+  const bool found = number(wanted, least, most, out);
+  if (!found) refuse(refusal_kind::missing, std::string(name) + " is required", std::string(name));
+}
+
+void field_rules::boolean(member wanted, bool& out) {
+  const tape_node* const node = value(wanted);
+  if (wrong_ || node == nullptr) return;
+  if (node->what != kind::boolean) return refuse(refusal_kind::invalid_type, name_of(wanted) + " must be true or false", name_of(wanted));
+  out = node->bits != 0;
+}
+
+bool field_rules::texts(member wanted, std::vector<std::string>& out) {
+  const tape_node* const node = value(wanted);
+  if (wrong_ || node == nullptr) return false;
+  const std::string name = name_of(wanted);
+  if (node->what != kind::array) {
+    refuse(refusal_kind::invalid_type, name + " must be a list of strings", name);
+    return true;
+  }
+  const tape_node* const nodes = document_.nodes();
+  std::size_t index = 0;
+  for (const tape_node* each = node + 1; each < nodes + node->next; each = nodes + each->next, ++index) {
+    if (each->what != kind::string) {
+      refuse(refusal_kind::invalid_type, name + " must be a list of strings", name, index);
+      return true;
+    }
+    if (each->length > max_identity_bytes) {
+      refuse(refusal_kind::out_of_range, "a string in " + name + " is longer than 4096 bytes", name, index);
+      return true;
+    }
+    out.emplace_back(each->text());
+  }
+  return true;
+}
+
+void field_rules::extra_keys(std::string_view lora, std::string_view salt, std::vector<std::string>& out) {
+  const tape_node* const node = value(member::extra_keys);
+  if (wrong_ || node == nullptr) return;
+  const std::string name = name_of(member::extra_keys);
+  if (node->what != kind::array) return refuse(refusal_kind::invalid_type, name + " must be a list with one entry per block", name);
+  tape_value block = tape_value(document_.nodes(), static_cast<std::uint32_t>(node - document_.nodes())).first();
+  std::vector<extra_key> keys;
+  for (std::size_t i = 0; i < node->length; ++i, block = block.next()) {
+    if (!read_extra_keys(block, keys)) {
+      return refuse(refusal_kind::invalid_type, "an entry of " + name + " must be null or a list of strings, integers, bytes or pairs", name, i);
+    }
+    extra_key_filter filter;  // engines repeat in the keys what the partition says already
+    filter.lora = lora;
+    filter.salt = i == 0 ? salt : std::string_view();
+    out.push_back(encode_extra_keys(keys, filter));
+  }
+}
+
+void field_rules::required_list(const list_slot& list, std::string_view name, std::string_view what) {
+  if (wrong_) return;
+  const std::string called(list.present ? list.name : name);
+  if (!list.present) return refuse(refusal_kind::missing, called + " is required", called);
+  if (!list.is_wrong) return;
+  const std::optional<std::size_t> index = list.at_element ? std::optional(list.index) : std::nullopt;
+  refuse(list.why, called + " must be " + std::string(what), called, index);
+}
+
+}  // namespace kvc::net

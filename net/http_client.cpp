@@ -1,0 +1,203 @@
+#include "net/http_client.hpp"
+
+#include <array>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace kvc::net {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using time_point = std::chrono::steady_clock::time_point;
+using response_parser = http::response_parser<http::string_body>;
+
+namespace {
+
+constexpr std::uint64_t max_body_bytes = 256ULL << 20;
+constexpr std::uint32_t max_header_bytes = 64U << 10;
+constexpr std::size_t chunk_bytes = 64U << 10;
+
+/// The transport's words for "too late" and "stop" become ours; everything else passes.
+error_code translate(error_code low) {
+  if (low == beast::error::timeout) return errc::timed_out;
+  if (low == asio::error::operation_aborted) return errc::cancelled;
+  return low;
+}
+
+/// What a peer that closed an idle connection looks like from here, depending on who is faster.
+bool is_closed_by_peer(const error_code& failed) {
+  return failed == http::error::end_of_stream || failed == asio::error::eof || failed == asio::error::connection_reset ||
+         failed == asio::error::broken_pipe || failed == asio::error::connection_aborted;
+}
+
+}  // namespace
+
+struct http_client::state {
+  state(asio::any_io_executor on, std::string host_name, std::uint16_t port_number)
+      : executor(std::move(on)), host(std::move(host_name)), port(port_number), stream(executor) {}
+
+  asio::any_io_executor executor;
+  std::string host;
+  std::uint16_t port;
+  beast::tcp_stream stream;
+  beast::flat_buffer received;
+  bool is_open = false;
+
+  void close() {
+    error_code ignored;
+    stream.socket().close(ignored);
+    received.clear();
+    is_open = false;
+  }
+
+  asio::awaitable<error_code> resolve(std::vector<tcp::endpoint>& found, time_point deadline);
+  asio::awaitable<error_code> open(time_point deadline);
+  asio::awaitable<error_code> receive(response_parser& parser, bool& heard);
+  asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, response_parser& parser, bool& heard);
+};
+
+/// Numeric addresses need no look-up; names go to the system's resolver, which is given up at the deadline.
+asio::awaitable<error_code> http_client::state::resolve(std::vector<tcp::endpoint>& found, time_point deadline) {
+  error_code failed;
+  const auto numeric = asio::ip::make_address(host, failed);
+  if (!failed) {
+    found.emplace_back(numeric, port);
+    co_return error_code{};
+  }
+  const auto resolver = std::make_shared<tcp::resolver>(executor);
+  const auto timer = std::make_shared<asio::steady_timer>(executor, deadline);
+  timer->async_wait([resolver, timer](const error_code& woken) {
+    if (!woken) resolver->cancel();
+  });
+  failed = error_code{};
+  const std::string service = std::to_string(port);
+  const auto answers = co_await resolver->async_resolve(host, service, asio::redirect_error(asio::use_awaitable, failed));
+  timer->cancel();
+  if (failed == asio::error::operation_aborted && std::chrono::steady_clock::now() >= deadline) co_return error_code(errc::timed_out);
+  for (const auto& each : answers) found.push_back(each.endpoint());
+  co_return failed;
+}
+
+asio::awaitable<error_code> http_client::state::open(time_point deadline) {
+  close();
+  std::vector<tcp::endpoint> candidates;
+  error_code failed = co_await resolve(candidates, deadline);
+  if (failed) co_return failed;
+  failed = asio::error::host_not_found;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    close();
+    stream.expires_at(deadline);
+    failed = error_code{};
+    co_await stream.async_connect(candidates[i], asio::redirect_error(asio::use_awaitable, failed));
+    if (!failed || failed == beast::error::timeout || failed == asio::error::operation_aborted) break;
+  }
+  if (failed) {
+    close();
+    co_return failed;
+  }
+  stream.socket().set_option(tcp::no_delay(true), failed);
+  is_open = true;
+  co_return error_code{};
+}
+
+/// Reads until the answer is complete. `heard` becomes true with the first byte.
+asio::awaitable<error_code> http_client::state::receive(response_parser& parser, bool& heard) {
+  parser.eager(true);
+  for (;;) {
+    error_code failed;
+    if (received.size() > 0) {
+      heard = true;
+      const std::size_t used = parser.put(received.data(), failed);
+      received.consume(used);
+      if (failed && failed != http::error::need_more) co_return failed;
+      if (parser.is_done()) co_return error_code{};
+      if (!failed && received.size() > 0) continue;
+      failed = error_code{};
+    }
+    const auto space = received.prepare(chunk_bytes);
+    const std::size_t got = co_await stream.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
+    received.commit(got);
+    if (failed == asio::error::eof) {
+      if (!parser.got_some()) co_return error_code(http::error::end_of_stream);
+      error_code cut_short;
+      parser.put_eof(cut_short);
+      co_return cut_short;
+    }
+    if (failed) co_return failed;
+  }
+}
+
+asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body, response_parser& parser,
+                                                          bool& heard) {
+  error_code failed;
+  const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
+  co_await asio::async_write(stream, message, asio::redirect_error(asio::use_awaitable, failed));
+  if (failed) co_return failed;
+  co_return co_await receive(parser, heard);
+}
+
+http_client::http_client(asio::any_io_executor executor, std::string host, std::uint16_t port)
+    : state_(std::make_unique<state>(std::move(executor), std::move(host), port)) {}
+http_client::~http_client() = default;
+http_client::http_client(http_client&&) noexcept = default;
+http_client& http_client::operator=(http_client&&) noexcept = default;
+
+asio::awaitable<result<http_client::answer>> http_client::call(std::string_view method, std::string target, std::string body,
+                                                               std::chrono::steady_clock::duration patience,
+                                                               std::string_view content_type) {
+  state& self = *state_;
+  const time_point deadline = std::chrono::steady_clock::now() + patience;
+  const bool is_head = method == "HEAD";
+  std::string head;
+  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(self.host);
+  head.append(":").append(std::to_string(self.port)).append("\r\n");
+  if (!body.empty() || method == "POST" || method == "PUT") {
+    head.append("Content-Type: ").append(content_type).append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n");
+  }
+  head.append("\r\n");
+
+  error_code failed;
+  for (;;) {
+    const bool reused = self.is_open;
+    if (!reused) {
+      failed = co_await self.open(deadline);
+      if (failed) co_return translate(failed);
+    }
+    self.stream.expires_at(deadline);
+    bool heard = false;
+    std::optional<response_parser> parser;
+    parser.emplace();
+    parser->body_limit(max_body_bytes);
+    parser->header_limit(max_header_bytes);
+    parser->skip(is_head);
+    failed = co_await self.exchange(head, body, *parser, heard);
+    if (failed) {
+      self.close();
+      // Only a connection that was good before, and said nothing since, may be tried again without asking twice for the same thing.
+      if (reused && !heard && is_closed_by_peer(failed)) continue;
+      co_return translate(failed);
+    }
+    self.stream.expires_never();
+    if (!parser->get().keep_alive()) self.close();
+    answer got;
+    got.status = parser->get().result_int();
+    got.content_type = std::string(parser->get()[http::field::content_type]);
+    got.body = std::move(parser->get().body());
+    co_return got;
+  }
+}
+
+}  // namespace kvc::net

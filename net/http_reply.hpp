@@ -1,0 +1,40 @@
+// Replies: the only place that knows status numbers and how a refusal is told.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "net/answer_writer.hpp"
+#include "net/http_message.hpp"
+#include "net/refusal.hpp"
+
+namespace kvc::net {
+
+/// The id clients see for a kind of refusal (spec indexer-api, "Errors").
+[[nodiscard]] std::string_view reason_of(refusal_kind kind) noexcept;
+
+/// Writes `{"error":..,"reason":..,"field":..?,"index":..?}`.
+void write_refusal(answer_writer& out, const refusal& why);
+
+/// A whole reply for a refusal, with `Retry-After` and `WWW-Authenticate` where they belong.
+[[nodiscard]] http_reply reply_with(const refusal& why, wire_form form);
+
+/// 405 with the methods the path has, e.g. `GET, HEAD`.
+[[nodiscard]] http_reply wrong_method_reply(std::string_view allowed, wire_form form);
+
+/// 200 with this body.
+[[nodiscard]] http_reply ok_reply(std::string body, wire_form form);
+
+/// 503 with this body: for readiness, whose answer is a refusal and a report at once.
+[[nodiscard]] http_reply not_ready_reply(std::string body, wire_form form);
+
+/// Status line, headers and blank line for a reply; the body follows as it is. `date` is the value of the Date header.
+[[nodiscard]] std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date);
+
+/// What is sent before the body of a request that asked for it.
+inline constexpr std::string_view continue_head = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The value of the content-type header for a form.
+[[nodiscard]] std::string_view content_type_of(wire_form form) noexcept;
+
+}  // namespace kvc::net

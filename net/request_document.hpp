@@ -1,0 +1,103 @@
+// A request body, whatever its form: long lists as plain numbers, known members as a small tree, everything else forgotten.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "net/http_message.hpp"
+#include "net/msgpack_tape.hpp"
+#include "net/refusal.hpp"
+#include "net/request_members.hpp"
+
+namespace kvc::net {
+
+/// One long list of a request: where its elements lie, or the first of them that is wrong.
+struct list_slot {
+  bool present = false;
+  bool is_wrong = false;
+  refusal_kind why = refusal_kind::invalid_type;
+  std::string_view name;     ///< as the client called it
+  bool at_element = false;   ///< the fault lies at element `index`, not with the member as a whole
+  std::size_t index = 0;
+  std::size_t begin = 0;     ///< in the document's tokens or hashes
+  std::size_t end = 0;
+};
+
+/// One object with known members: the body itself, or one element of `queries`.
+struct request_item {
+  bool is_object = false;
+  std::array<std::uint32_t, member_count> nodes{};          ///< node of each member's value, counted from 1; 0: absent
+  std::array<std::string_view, member_count> names{};       ///< as the client called it
+  list_slot tokens;
+  list_slot hashes;
+
+  void note(const known_name& known, std::size_t node) {
+    nodes[static_cast<std::size_t>(known.meaning)] = static_cast<std::uint32_t>(node + 1);
+    names[static_cast<std::size_t>(known.meaning)] = known.name;
+  }
+};
+
+/// What the readers fill in.
+struct document_data {
+  std::vector<request_item> items;
+  std::vector<std::uint32_t> tokens;      ///< of all items, each item's together
+  std::vector<core::seq_hash> hashes;     ///< the same
+  std::vector<tape_node> tree;            ///< values of known members, when the form has no tape of its own
+  std::string text;                       ///< their strings
+  bool is_object = false;                 ///< the body is an object
+  list_slot queries;                      ///< of a batch: whether it was there and a list
+  std::string_view too_long;              ///< the member that broke a bound of the reader
+};
+
+/// A parsed body. Kept by a lane and reused; belongs to one request at a time.
+///
+/// Bounds, whatever arrives: members' trees hold `max_tree_nodes` values and `max_text_bytes` of text, nested `max_tree_depth` deep; a
+/// batch holds `max_queries`. Lists of numbers are bounded by the body, of which every element needs a byte at least.
+/// Lane: one at a time.
+class request_document {
+ public:
+  enum class shape : std::uint8_t { single, batch };
+
+  static constexpr std::size_t max_tree_nodes = 1U << 20;
+  static constexpr std::size_t max_text_bytes = 16U << 20;
+  static constexpr std::size_t max_tree_depth = 8;
+  static constexpr std::size_t max_queries = 4'096;
+
+  /// Reads a whole body, which must outlive the use of the document. Refuses what is not in the form, not an object, or over a bound; what is
+  /// wrong with single members is found out when they are asked for.
+  [[nodiscard]] checked read(std::string_view body, wire_form form, shape wanted);
+
+  [[nodiscard]] std::span<const request_item> items() const noexcept { return data_.items; }
+
+  /// Null when the item has no such member.
+  [[nodiscard]] const tape_node* find(const request_item& item, member wanted) const noexcept {
+    const std::uint32_t node = item.nodes[static_cast<std::size_t>(wanted)];
+    return node == 0 ? nullptr : nodes_ + (node - 1);
+  }
+  /// First node of the whole document, for walking containers by `next`.
+  [[nodiscard]] const tape_node* nodes() const noexcept { return nodes_; }
+
+  [[nodiscard]] std::span<const std::uint32_t> tokens_of(const request_item& item) const noexcept {
+    return std::span(data_.tokens).subspan(item.tokens.begin, item.tokens.end - item.tokens.begin);
+  }
+  [[nodiscard]] std::span<const core::seq_hash> hashes_of(const request_item& item) const noexcept {
+    return std::span(data_.hashes).subspan(item.hashes.begin, item.hashes.end - item.hashes.begin);
+  }
+
+ private:
+  void clear();
+  [[nodiscard]] checked read_json(std::string_view body, shape wanted);
+  [[nodiscard]] checked read_msgpack(std::string_view body, shape wanted);
+
+  document_data data_;
+  msgpack_tape tape_;
+  const tape_node* nodes_ = nullptr;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,349 @@
+// Slightly long, because the rule that one file knows libzmq weighs more than the length of that file.
+#include "net/zmq_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <boost/system/system_error.hpp>
+#include <zmq.h>
+
+#include "net/descriptor_wait.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t max_frames = 64;
+constexpr int heartbeat_interval_ms = 5'000;   // a peer whose host died sends no reset; only silence tells
+constexpr int heartbeat_timeout_ms = 15'000;   // three missed answers
+constexpr std::size_t notices_per_look = 256;  // bounds one look at the connection notices
+
+/// libzmq's errno where its meaning at this place is known.
+error_code last_error() {
+  switch (zmq_errno()) {
+    case EAGAIN:
+      return errc::would_block;
+    case ETERM:
+    case ENOTSOCK:
+      return errc::closed;
+    case EINVAL:
+    case ENODEV:
+    case EADDRNOTAVAIL:
+    case EPROTONOSUPPORT:
+    case ENOCOMPATPROTO:
+      return errc::invalid_endpoint;
+    case EADDRINUSE:
+      return errc::address_in_use;
+    default:
+      return {zmq_errno(), boost::system::system_category()};
+  }
+}
+
+int kind_number(zmq_socket::kind what) {
+  switch (what) {
+    case zmq_socket::kind::subscriber:
+      return ZMQ_SUB;
+    case zmq_socket::kind::publisher:
+      return ZMQ_PUB;
+    case zmq_socket::kind::dealer:
+      return ZMQ_DEALER;
+    case zmq_socket::kind::router:
+      return ZMQ_ROUTER;
+  }
+  return ZMQ_SUB;
+}
+
+template <class Value>
+void set(void* socket, int option, const Value& value) {
+  [[maybe_unused]] const int failed = zmq_setsockopt(socket, option, &value, sizeof(value));
+  assert(failed == 0 && "the option exists and its value is legal");
+}
+
+int receive_frame(zmq_msg_t* into, void* from) {
+  int received = 0;
+  do {
+    received = zmq_msg_recv(into, from, ZMQ_DONTWAIT);
+  } while (received < 0 && zmq_errno() == EINTR);
+  return received;
+}
+
+/// IPv6 where it is meant: a bracketed address, or binding to every interface. A host name stays IPv4, because with both families enabled
+/// libzmq takes the first address of a name only, and engines listen on IPv4 unless told otherwise.
+bool wants_ipv6(const std::string& endpoint, bool binding) {
+  return endpoint.starts_with("tcp://[") || (binding && endpoint.starts_with("tcp://*"));
+}
+
+}  // namespace
+
+struct zmq_engine::state {
+  void* context = nullptr;
+};
+
+zmq_engine::zmq_engine(int io_threads, int max_sockets) : state_(std::make_unique<state>()) {
+  state_->context = zmq_ctx_new();
+  if (state_->context == nullptr) throw std::bad_alloc();
+  zmq_ctx_set(state_->context, ZMQ_IO_THREADS, std::max(io_threads, 1));
+  zmq_ctx_set(state_->context, ZMQ_MAX_SOCKETS, std::min(max_sockets, zmq_ctx_get(state_->context, ZMQ_SOCKET_LIMIT)));
+}
+
+zmq_engine::~zmq_engine() {
+  while (zmq_ctx_term(state_->context) != 0 && zmq_errno() == EINTR) continue;
+}
+
+void* zmq_engine::handle() const noexcept {
+  return state_->context;
+}
+
+struct zmq_message::state {
+  std::array<zmq_msg_t, max_frames> frames;
+  std::size_t count = 0;  ///< frames that are initialised
+
+  state() = default;
+  ~state() { clear(); }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  void clear() {
+    for (std::size_t i = 0; i < count; ++i) zmq_msg_close(&frames[i]);
+    count = 0;
+  }
+};
+
+zmq_message::zmq_message() : state_(std::make_unique<state>()) {}
+zmq_message::~zmq_message() = default;
+zmq_message::zmq_message(zmq_message&&) noexcept = default;
+zmq_message& zmq_message::operator=(zmq_message&&) noexcept = default;
+
+std::size_t zmq_message::size() const noexcept {
+  return state_->count;
+}
+
+std::span<const std::byte> zmq_message::frame(std::size_t index) const noexcept {
+  assert(index < state_->count);
+  zmq_msg_t* const frame = &state_->frames[index];
+  return {static_cast<const std::byte*>(zmq_msg_data(frame)), zmq_msg_size(frame)};
+}
+
+struct zmq_socket::state {
+  void* socket = nullptr;
+  void* monitor = nullptr;  ///< receives the notices; null when nobody watches
+  std::shared_ptr<descriptor_wait> wait;
+  connection seen;
+  std::uint64_t open = 0;               ///< connections whose handshake is done
+  std::uint64_t failed_handshakes = 0;  ///< each is followed by a disconnect that must not be counted
+
+  [[nodiscard]] bool is_ready(int wanted) const {
+    int events = 0;
+    std::size_t size = sizeof(events);
+    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & wanted) != 0;  // an error shows at the next try
+  }
+  void watch(zmq_engine& engine);
+  void note(std::uint16_t event);
+  void read_notices();
+};
+
+/// libzmq reports connects and disconnects on a pair of its own.
+void zmq_socket::state::watch(zmq_engine& engine) {
+  static std::atomic<std::uint64_t> next_name{0};
+  const std::string name = "inproc://kvc-monitor-" + std::to_string(next_name.fetch_add(1, std::memory_order_relaxed));
+  constexpr int wanted = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+  if (zmq_socket_monitor(socket, name.c_str(), wanted) != 0) return;
+  monitor = ::zmq_socket(engine.handle(), ZMQ_PAIR);
+  if (monitor == nullptr) return;
+  const int none = 0;
+  set(monitor, ZMQ_LINGER, none);
+  set(monitor, ZMQ_RCVHWM, none);  // a full pair would block libzmq's own thread; every sleep and poll reads it
+  zmq_connect(monitor, name.c_str());
+}
+
+void zmq_socket::state::note(std::uint16_t event) {
+  if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+    ++seen.connects;
+    ++open;
+  } else if (event != ZMQ_EVENT_DISCONNECTED) {
+    ++failed_handshakes;
+  } else if (failed_handshakes > 0) {
+    --failed_handshakes;
+  } else if (open > 0) {
+    ++seen.disconnects;
+    --open;
+  }
+  seen.connected = open > 0;
+}
+
+void zmq_socket::state::read_notices() {
+  for (std::size_t i = 0; monitor != nullptr && i < notices_per_look; ++i) {
+    zmq_msg_t frame;
+    zmq_msg_init(&frame);
+    const bool received = receive_frame(&frame, monitor) >= 0;
+    std::uint16_t event = 0;
+    const bool has_event = received && zmq_msg_size(&frame) >= sizeof(event);
+    if (has_event) std::memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+    bool more = received && zmq_msg_more(&frame) != 0;
+    while (more) more = receive_frame(&frame, monitor) >= 0 && zmq_msg_more(&frame) != 0;  // the endpoint, which we know
+    zmq_msg_close(&frame);
+    if (!received) break;
+    if (has_event) note(event);
+  }
+}
+
+zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options)
+    : state_(std::make_unique<state>()) {
+  void* const socket = ::zmq_socket(engine.handle(), kind_number(what));
+  if (socket == nullptr) throw boost::system::system_error(zmq_errno(), boost::system::system_category(), "no ZeroMQ socket left");
+  state_->socket = socket;
+  const int off = 0;
+  const int on = 1;
+  set(socket, ZMQ_LINGER, off);
+  set(socket, ZMQ_RCVHWM, options.receive_high_water);
+  set(socket, ZMQ_SNDHWM, options.send_high_water);
+  set(socket, ZMQ_MAXMSGSIZE, options.max_frame_bytes);
+  set(socket, ZMQ_RECONNECT_IVL, options.reconnect_ms);
+  set(socket, ZMQ_RECONNECT_IVL_MAX, options.reconnect_max_ms);
+  set(socket, ZMQ_HEARTBEAT_IVL, heartbeat_interval_ms);
+  set(socket, ZMQ_HEARTBEAT_TIMEOUT, heartbeat_timeout_ms);
+  set(socket, ZMQ_TCP_KEEPALIVE, on);
+  if (what == kind::router) set(socket, ZMQ_ROUTER_MANDATORY, off);
+  if (what == kind::publisher) set(socket, ZMQ_XPUB_NODROP, off);
+
+  int descriptor = -1;
+  std::size_t size = sizeof(descriptor);
+  if (zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) != 0) {
+    zmq_close(socket);
+    throw boost::system::system_error(zmq_errno(), boost::system::system_category(), "ZeroMQ gave no descriptor");
+  }
+  state_->wait = descriptor_wait::create(executor, descriptor);
+  if (options.watch_connection) state_->watch(engine);
+}
+
+zmq_socket::~zmq_socket() {
+  close();
+}
+zmq_socket::zmq_socket(zmq_socket&&) noexcept = default;
+
+zmq_socket& zmq_socket::operator=(zmq_socket&& other) noexcept {
+  if (this != &other) {
+    close();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+error_code zmq_socket::connect(const std::string& endpoint) {
+  if (state_->socket == nullptr) return errc::closed;
+  set(state_->socket, ZMQ_IPV6, static_cast<int>(wants_ipv6(endpoint, false)));
+  return zmq_connect(state_->socket, endpoint.c_str()) == 0 ? error_code() : last_error();
+}
+
+error_code zmq_socket::bind(const std::string& endpoint) {
+  if (state_->socket == nullptr) return errc::closed;
+  set(state_->socket, ZMQ_IPV6, static_cast<int>(wants_ipv6(endpoint, true)));
+  return zmq_bind(state_->socket, endpoint.c_str()) == 0 ? error_code() : last_error();
+}
+
+std::string zmq_socket::bound_endpoint() const {
+  std::array<char, 512> text{};
+  std::size_t size = text.size();
+  if (state_->socket == nullptr || zmq_getsockopt(state_->socket, ZMQ_LAST_ENDPOINT, text.data(), &size) != 0) return {};
+  return {text.data()};
+}
+
+error_code zmq_socket::subscribe(std::string_view prefix) {
+  if (state_->socket == nullptr) return errc::closed;
+  return zmq_setsockopt(state_->socket, ZMQ_SUBSCRIBE, prefix.data(), prefix.size()) == 0 ? error_code() : last_error();
+}
+
+error_code zmq_socket::try_receive(zmq_message& into) {
+  if (state_->socket == nullptr) return errc::closed;
+  zmq_message::state& message = *into.state_;
+  message.clear();
+  bool too_many = false;
+  for (bool more = true; more;) {
+    if (message.count == max_frames) {  // keep reading, or the rest would look like the next message
+      too_many = true;
+      message.clear();
+    }
+    zmq_msg_t* const frame = &message.frames[message.count];
+    zmq_msg_init(frame);
+    ++message.count;
+    if (receive_frame(frame, state_->socket) < 0) {
+      const error_code failure = last_error();
+      message.clear();
+      return failure;
+    }
+    more = zmq_msg_more(frame) != 0;
+  }
+  if (too_many) message.clear();
+  return too_many ? make_error_code(errc::bad_frame_count) : error_code();
+}
+
+error_code zmq_socket::try_send(std::span<const std::string_view> frames) {
+  if (state_->socket == nullptr) return errc::closed;
+  if (frames.empty() || frames.size() > max_frames) return errc::bad_frame_count;
+  error_code failure;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const int flags = ZMQ_DONTWAIT | (i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
+    int sent = 0;
+    do {
+      sent = zmq_send(state_->socket, frames[i].data(), frames[i].size(), flags);
+    } while (sent < 0 && zmq_errno() == EINTR);
+    if (sent < 0 && !failure) {
+      failure = last_error();
+      // Refused at the first frame nothing was sent. Refused later the peer has gone and took the message along: libzmq then swallows
+      // the frames up to the last, which must still be offered or it would swallow the next message instead.
+      if (i == 0) break;
+    }
+  }
+  return failure;
+}
+
+// Both loops: try; ask the flags, because trying may have swallowed the descriptor's edge; only then sleep. The flags decide, the
+// descriptor only says when to look again.
+
+asio::awaitable<error_code> zmq_socket::receive(zmq_message& into, std::chrono::steady_clock::time_point deadline) {
+  for (;;) {
+    const error_code tried = try_receive(into);
+    if (tried != errc::would_block) co_return tried;
+    if (state_->is_ready(ZMQ_POLLIN)) continue;
+    state_->read_notices();
+    const error_code stirred = co_await descriptor_wait::sleep(state_->wait, deadline);
+    if (stirred) co_return stirred;
+  }
+}
+
+asio::awaitable<error_code> zmq_socket::send(std::span<const std::string_view> frames, std::chrono::steady_clock::time_point deadline) {
+  for (;;) {
+    const error_code tried = try_send(frames);
+    if (tried != errc::would_block) co_return tried;
+    if (state_->is_ready(ZMQ_POLLOUT)) continue;
+    state_->read_notices();
+    const error_code stirred = co_await descriptor_wait::sleep(state_->wait, deadline);
+    if (stirred) co_return stirred;
+  }
+}
+
+zmq_socket::connection zmq_socket::poll_connection() {
+  state_->read_notices();
+  return state_->seen;
+}
+
+void zmq_socket::close() noexcept {
+  if (!state_ || state_->socket == nullptr) return;
+  state_->wait->close();  // before libzmq closes the number: asio must forget it first, and must not close it again
+  if (state_->monitor != nullptr) {
+    zmq_socket_monitor(state_->socket, nullptr, 0);
+    zmq_close(state_->monitor);
+    state_->monitor = nullptr;
+  }
+  zmq_close(state_->socket);
+  state_->socket = nullptr;
+  state_->seen.connected = false;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,180 @@
+#include <boost/test/unit_test.hpp>
+
+#include "app/config_fields.hpp"
+#include "tests/app/made_up_inputs.hpp"
+
+using namespace kvc;
+using test::bare_inputs;
+using test::has_line;
+using test::joined;
+using test::read_text;
+
+namespace {
+
+/// Reads one flag and expects exactly one line with these parts.
+void expect_refused(const std::string& flag, const std::vector<std::string_view>& parts) {
+  const app::configuration config = app::read_config(bare_inputs({flag}));
+  BOOST_TEST(config.errors.size() == 1U, flag << ": " << joined(config.errors));
+  BOOST_TEST(has_line(config.errors, parts), flag << ": " << joined(config.errors));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(config_errors)
+
+BOOST_AUTO_TEST_CASE(every_number_is_refused_just_outside_its_range_with_name_value_range_and_source) {
+  // A setting that is not checked at start fails later, far from its cause.
+  std::size_t checked = 0;
+  for (const app::field_info& field : app::config_fields()) {
+    const auto* const whole = std::get_if<app::integer_access>(&field.access);
+    if (whole == nullptr) continue;
+    const std::string name(field.name);
+    const std::string range = std::to_string(whole->least) + ".." + std::to_string(whole->most);
+    std::vector<std::string> outside{"-1", "99999999999999999999"};
+    if (whole->least > 0) outside.push_back(std::to_string(whole->least - 1));
+    if (whole->most < ~std::uint64_t{0}) outside.push_back(std::to_string(whole->most + 1));
+    for (const std::string& value : outside) {
+      expect_refused(app::flag_name(name) + "=" + value, {name + " = " + value, "out of range", range, "flag " + app::flag_name(name)});
+    }
+    expect_refused(app::flag_name(name) + "=many", {name + " = many", "not a whole number", range});
+    expect_refused(app::flag_name(name) + "=", {name + " = (empty)", "not a whole number", range});
+    expect_refused(app::flag_name(name) + "=1.5", {name + " = 1.5", "not a whole number", range});
+    ++checked;
+  }
+  BOOST_TEST(checked > 20U);
+}
+
+BOOST_AUTO_TEST_CASE(both_ends_of_every_range_are_accepted) {
+  // The range in the message must be the range that is checked, and put must not narrow it.
+  for (const app::field_info& field : app::config_fields()) {
+    const auto* const whole = std::get_if<app::integer_access>(&field.access);
+    if (whole == nullptr) continue;
+    for (const std::uint64_t value : {whole->least, whole->most}) {
+      app::config_inputs inputs = bare_inputs({app::flag_name(field.name) + "=" + std::to_string(value)});
+      // These two limits are tied together, see the case below.
+      if (field.name == "http_max_body_bytes") inputs.arguments.emplace_back("--http-body-budget-bytes=1099511627776");
+      if (field.name == "http_body_budget_bytes") inputs.arguments.emplace_back("--http-max-body-bytes=1024");
+
+      const app::configuration config = app::read_config(inputs);
+
+      BOOST_TEST(config.errors.empty(), joined(config.errors));
+      BOOST_TEST(whole->get(config.values) == value, field.name);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_setting_explains_itself) {
+  // The table is the documentation.
+  for (const app::field_info& field : app::config_fields()) {
+    BOOST_TEST(!field.explanation.empty(), field.name);
+    BOOST_TEST(!app::legal_values(field).empty(), field.name);
+    const auto* const whole = std::get_if<app::integer_access>(&field.access);
+    if (whole != nullptr && whole->least == 0) BOOST_TEST(field.legal.find("0 ") != std::string_view::npos, field.name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(texts_and_lists_are_refused_when_they_mean_nothing) {
+  // As above, for everything that is not a number.
+  expect_refused("--http-host=localhost", {"http_host = localhost", "legal: an IPv4 or IPv6 address", "flag --http-host"});
+  expect_refused("--http-ports=", {"http_ports = (empty)", "1 to 16 different ports"});
+  expect_refused("--http-ports=1,1", {"http_ports = 1,1", "different ports"});
+  expect_refused("--http-ports=65536", {"http_ports = 65536", "0..65535"});
+  expect_refused("--log-level=loud", {"log_level = loud", "trace, debug, info"});
+  expect_refused("--log=http", {"log_modules = http", "module=level"});
+  expect_refused("--log=dns=debug", {"log_modules = dns=debug", "app, http, stream, fleet"});
+  expect_refused("--pin-lanes=maybe", {"pin_lanes = maybe", "true or false"});
+}
+
+BOOST_AUTO_TEST_CASE(tokens_are_never_shown) {
+  // A configuration error ends up in logs and tickets.
+  const app::configuration bad = app::read_config(bare_inputs({"--auth-tokens=pass word"}));
+  const app::configuration good = app::read_config(bare_inputs({"--auth-tokens=secret1,secret2"}));
+
+  BOOST_TEST(has_line(bad.errors, {"auth_tokens = (hidden)", "flag --auth-tokens"}), joined(bad.errors));
+  BOOST_TEST(good.values.http.auth_tokens.size() == 2U);
+  BOOST_TEST(app::print_config(good).find("secret") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(types_in_the_file_are_strict) {
+  // A quoted number in a file is a slip that should be seen, not guessed at.
+  BOOST_TEST(has_line(read_text(R"({"lanes": "4"})").errors, {"lanes = 4", "not a whole number"}));
+  BOOST_TEST(has_line(read_text(R"({"lanes": 4.0})").errors, {"lanes = 4", "not a whole number"}));
+  BOOST_TEST(has_line(read_text(R"({"lanes": null})").errors, {"lanes = null", "not a whole number"}));
+  BOOST_TEST(has_line(read_text(R"({"pin_lanes": 1})").errors, {"pin_lanes = 1", "not true or false"}));
+  BOOST_TEST(has_line(read_text(R"({"http_host": 1})").errors, {"http_host = 1", "not a text"}));
+  BOOST_TEST(has_line(read_text(R"({"http_ports": "13333"})").errors, {"http_ports = 13333", "not a list"}));
+  BOOST_TEST(has_line(read_text(R"({"kvevent_instance": 3})").errors, {"kvevent_instance", "neither an object", "nor a list"}));
+}
+
+BOOST_AUTO_TEST_CASE(unknown_names_are_errors_that_suggest_the_nearest) {
+  // A setting that is silently not one is the worst kind of wrong configuration.
+  BOOST_TEST(has_line(read_text(R"({"lane": 4})").errors, {"\"lane\" is not a setting", "did you mean \"lanes\""}));
+  BOOST_TEST(has_line(read_text(R"({"max_body_bytes": 4096})").errors, {"did you mean \"http_max_body_bytes\""}));
+  BOOST_TEST(has_line(read_text(R"({"kvevents_instance": {}})").errors, {"did you mean \"kvevent_instance\""}));
+  BOOST_TEST(has_line(read_text(R"({"http-host": "::"})").errors, {"\"http-host\" is not a setting", "\"http_host\""}));
+  expect_refused("--lans=3", {"flag --lans is unknown", "did you mean --lanes?"});
+  expect_refused("--frobnicate", {"flag --frobnicate is unknown", "--help"});
+  expect_refused("serve", {"\"serve\" is not a flag"});
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_variable_is_only_a_warning) {
+  // Other programs may use the prefix; an error would make them ours to forbid.
+  app::config_inputs inputs = bare_inputs();
+  inputs.variables = {{"KVC_LANS", "3"}, {"KVC_NO_INSTALL", "1"}};
+
+  const app::configuration config = app::read_config(inputs);
+
+  BOOST_TEST(config.errors.empty());
+  BOOST_TEST(config.warnings.size() == 1U);
+  BOOST_TEST(has_line(config.warnings, {"KVC_LANS", "not a setting"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_value_of_the_environment_names_its_variable) {
+  // The reader must know which of four places to mend.
+  app::config_inputs inputs = bare_inputs({"--lanes=4"});
+  inputs.variables = {{"KVC_LANES", "x"}};
+
+  // Also when a flag outranks it: it would bite once the flag is gone.
+  BOOST_TEST(has_line(app::read_config(inputs).errors, {"lanes = x", "environment variable KVC_LANES"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_missing_or_no_json_is_told_with_path_and_line) {
+  // Naming a file that is not there must not start the service with defaults.
+  const app::configuration missing = app::read_config(bare_inputs({"--config", "/nonexistent/k.json"}));
+
+  BOOST_TEST(has_line(missing.errors, {"/nonexistent/k.json", "cannot be read", "No such file"}));
+  BOOST_TEST(has_line(read_text("{\n\"lanes\": 1\n\"pin_lanes\": true}").errors, {"conductor.json:3: not JSON"}));
+  BOOST_TEST(has_line(read_text("[]").errors, {"not a JSON object"}));
+  BOOST_TEST(has_line(read_text("{} {}").errors, {"not JSON"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_body_budget_below_the_largest_body_is_refused) {
+  // Each is legal alone; together no body of the allowed size could ever be read.
+  const app::configuration config = app::read_config(bare_inputs({"--http-body-budget-bytes=2048", "--http-max-body-bytes=4096"}));
+
+  BOOST_TEST(has_line(config.errors, {"http_body_budget_bytes = 2048", "below", "http_max_body_bytes = 4096"}));
+}
+
+BOOST_AUTO_TEST_CASE(all_faults_are_told_at_once) {
+  // Mending one error only to meet the next costs a restart each.
+  BOOST_TEST(read_text(R"({"lanes": -1, "lane": 1, "pin_lanes": 3})").errors.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(flags_without_their_value_say_so) {
+  // `--lanes --pin-lanes` must not read a flag as a value.
+  expect_refused("--lanes", {"flag --lanes needs a value", "0..1024"});
+  const app::configuration config = app::read_config(bare_inputs({"--lanes", "--pin-lanes"}));
+  BOOST_TEST(has_line(config.errors, {"--lanes needs a value"}));
+  BOOST_TEST(config.values.pin_lanes);
+}
+
+BOOST_AUTO_TEST_CASE(yes_or_no_flags_work_alone_negated_and_with_a_word) {
+  // The usual ways to write them, none of which may swallow what follows.
+  BOOST_TEST(app::read_config(bare_inputs({"--pin-lanes"})).values.pin_lanes);
+  BOOST_TEST(app::read_config(bare_inputs({"--pin-lanes", "--lanes", "2"})).values.lanes == 2U);
+  BOOST_TEST(!app::read_config(bare_inputs({"--pin-lanes", "--no-pin-lanes"})).values.pin_lanes);
+  BOOST_TEST(!app::read_config(bare_inputs({"--pin-lanes", "false"})).values.pin_lanes);
+  BOOST_TEST(app::read_config(bare_inputs({"--no-pin-lanes"})).errors.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,266 @@
+// Streams over real loopback sockets: joining, gaps, restarts, rubbish, and leaving.
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/net/payloads.hpp"
+#include "tests/support/net/stream_fixture.hpp"
+
+namespace {
+
+using kvc::core::stream_state;
+using kvc::test::cleared_payload;
+using kvc::test::fake_publisher;
+using kvc::test::removed_payload;
+using kvc::test::stored_payload;
+using kvc::test::stream_fixture;
+using kvc::test::tokens_from;
+
+struct joined_fixture : stream_fixture {
+  fake_publisher engine_1{engine, context, {}};
+
+  joined_fixture() {
+    const auto added = await(fleet.add(registration(engine_1)));
+    BOOST_REQUIRE(added);
+    BOOST_REQUIRE(eventually([&] { return state() == stream_state::whole; }));
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stream_listener)
+
+BOOST_FIXTURE_TEST_CASE(stored_blocks_are_found_and_removed_ones_are_not, joined_fixture) {
+  // The shortest way through the whole product: socket, decoder, index, answer.
+  const auto prompt = tokens_from(100, 3);
+  engine_1.publish(stored_payload({11, 12, 13}, {}, prompt));
+  BOOST_TEST(eventually([&] { return depth(prompt) == 3; }));
+
+  engine_1.publish(removed_payload({12}));
+  BOOST_TEST(eventually([&] { return depth(prompt) == 1; }));
+
+  engine_1.publish(stored_payload({12}, 11, tokens_from(104, 1)));
+  BOOST_TEST(eventually([&] { return depth(prompt) == 3; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_published_before_we_joined_is_replayed, stream_fixture) {
+  // A PUB socket drops everything before the subscription arrives; only a replay from 0 closes that.
+  fake_publisher engine_1(engine, context, {});
+  const auto prompt = tokens_from(0, 4);
+  engine_1.publish(stored_payload({1, 2}, {}, tokens_from(0, 2)));
+  engine_1.publish(stored_payload({3, 4}, 2, tokens_from(8, 2)));
+
+  BOOST_REQUIRE(await(fleet.add(registration(engine_1))));
+
+  BOOST_TEST(eventually([&] { return depth(prompt) == 4 && state() == stream_state::whole; }));
+  BOOST_TEST(service()->status->missing.load() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_gap_is_filled_before_the_batch_behind_it_counts, joined_fixture) {
+  // A batch the transport dropped is in the publisher's buffer.
+  const auto prompt = tokens_from(0, 3);
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.lose_live(stored_payload({2}, 1, tokens_from(4, 1)));
+  engine_1.publish(stored_payload({3}, 2, tokens_from(8, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(prompt) == 3 && state() == stream_state::whole; }));
+  BOOST_TEST(service()->status->gaps.load() == 1U);
+  BOOST_TEST(service()->status->missing.load() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lossy_replay_is_asked_again, joined_fixture) {
+  // A publisher's ROUTER may drop replies on the way; the hole is in its buffer all the same.
+  const auto prompt = tokens_from(0, 4);
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.lose_live(stored_payload({2}, 1, tokens_from(4, 1)));
+  const auto dropped = engine_1.lose_live(stored_payload({3}, 2, tokens_from(8, 1)));
+  engine_1.omit_from_replay(dropped, 1);
+  engine_1.publish(stored_payload({4}, 3, tokens_from(12, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(prompt) == 4 && state() == stream_state::whole; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_gap_that_cannot_be_filled_is_passed_and_shown, joined_fixture) {
+  // The publisher could not encode a batch: its number exists, its bytes never will.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.lose_forever();
+  engine_1.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 2)) == 2 && state() == stream_state::incomplete; }));
+  BOOST_TEST(service()->status->missing.load() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_clear_of_everything_forgives_earlier_losses, joined_fixture) {
+  // After a clear the worker holds nothing, so what was lost before cannot matter.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.lose_forever();
+  engine_1.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+  BOOST_REQUIRE(eventually([&] { return state() == stream_state::incomplete; }));
+
+  engine_1.publish(cleared_payload());
+
+  BOOST_TEST(eventually([&] { return state() == stream_state::whole; }));
+  BOOST_TEST(depth(tokens_from(0, 2)) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_publisher_without_answers_does_not_stop_its_stream, stream_fixture) {
+  // A wrong replay endpoint must cost a bounded pause and honesty, not the stream.
+  fake_publisher engine_1(engine, context, {.answers = false});
+  engine_1.publish(stored_payload({9}, {}, tokens_from(900, 1)));
+  BOOST_REQUIRE(await(fleet.add(registration(engine_1))));
+  BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::connected; }));
+
+  // The subscription travels after the handshake: publish until something arrives.
+  BOOST_TEST(eventually([&] {
+    engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+    return depth(tokens_from(0, 1)) == 1;
+  }));
+  BOOST_TEST((state() == stream_state::incomplete));
+  BOOST_TEST(service()->status->missing.load() > 0U);
+  BOOST_TEST(service()->status->replays_failed.load() > 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(old_replay_replies_of_three_frames_are_understood, stream_fixture) {
+  // vLLM before 0.26 and SGLang send no topic frame.
+  fake_publisher engine_1(engine, context, {.four_frames = false});
+  engine_1.publish(stored_payload({1, 2}, {}, tokens_from(0, 2)));
+
+  BOOST_REQUIRE(await(fleet.add(registration(engine_1))));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 2)) == 2 && state() == stream_state::whole; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_restarted_publisher_takes_its_old_blocks_with_it, joined_fixture) {
+  // A restart sends no clear: the sequence going back is all there is.
+  const auto old_prompt = tokens_from(0, 2);
+  engine_1.publish(stored_payload({1, 2}, {}, old_prompt));
+  engine_1.publish(stored_payload({3}, 2, tokens_from(8, 1)));
+  BOOST_REQUIRE(eventually([&] { return depth(old_prompt) == 2; }));
+  const auto generation = service()->status->generation.load();
+
+  engine_1.stop();
+  BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::disconnected; }));
+  BOOST_TEST(depth(old_prompt) == 2U);  // away is not gone
+  fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
+  reborn.publish(stored_payload({7}, {}, tokens_from(700, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(700, 1)) == 1; }));
+  BOOST_TEST(depth(old_prompt) == 0U);
+  BOOST_TEST(eventually([&] { return state() == stream_state::whole; }));
+  BOOST_TEST(service()->status->restarts.load() == 1U);
+  BOOST_TEST(service()->status->generation.load() == generation + 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_restarted_publisher_that_is_ahead_is_still_recognised, joined_fixture) {
+  // It published more batches than its predecessor before we were back: numbers alone would look contiguous.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 1)) == 1; }));
+
+  engine_1.stop();
+  BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::disconnected; }));
+  fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
+  reborn.publish(stored_payload({21}, {}, tokens_from(200, 1)));
+  reborn.publish(stored_payload({22}, 21, tokens_from(204, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(200, 2)) == 2; }));
+  BOOST_TEST(depth(tokens_from(0, 1)) == 0U);
+  BOOST_TEST(service()->status->restarts.load() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lost_connection_alone_keeps_the_blocks, joined_fixture) {
+  // Same publisher, same last batch: it proves itself by its replay, and nothing is forgotten.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 1)) == 1; }));
+  const int replays_before = engine_1.replays_served();
+
+  engine_1.break_connection(engine, context);
+  engine_1.lose_live(stored_payload({2}, 1, tokens_from(4, 1)));
+
+  BOOST_REQUIRE(eventually([&] { return engine_1.replays_served() > replays_before; }));
+  BOOST_TEST(eventually([&] {
+    engine_1.publish(stored_payload({3}, 2, tokens_from(8, 1)));
+    return depth(tokens_from(0, 3)) == 3;
+  }));
+  BOOST_TEST(service()->status->restarts.load() == 0U);
+  BOOST_TEST((state() == stream_state::whole));
+}
+
+BOOST_FIXTURE_TEST_CASE(rubbish_is_counted_and_costs_nothing_else, joined_fixture) {
+  // A bad message never costs its stream; a bad payload is a lost batch, and said so.
+  engine_1.send_raw({"only one frame"});
+  engine_1.send_raw({"", "short", "x"});
+  engine_1.send_raw({"", std::string(8, '\0'), "x", "a fourth frame"});
+  BOOST_TEST(eventually([&] { return service()->status->rejected.load() == 3U; }));
+  BOOST_TEST((state() == stream_state::whole));
+
+  engine_1.publish("this is no msgpack batch");
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 1)) == 1; }));
+  BOOST_TEST(service()->status->rejected.load() == 4U);
+  BOOST_TEST((state() == stream_state::incomplete));
+  BOOST_TEST(service()->status->missing.load() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(unregistering_removes_every_block_before_it_answers, joined_fixture) {
+  // Routers must not be sent to an engine that has left.
+  engine_1.publish(stored_payload({1, 2}, {}, tokens_from(0, 2)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 2)) == 2; }));
+  const auto home = catalog.view().get()->partitions.begin()->second->partition;
+
+  const auto removed = await(fleet.remove({.tenant = "default", .instance = "engine-1", .rank = {}, .kind = {}}));
+
+  BOOST_TEST(removed.size() == 1U);
+  BOOST_TEST(home->index().blocks() == 0U);
+  BOOST_TEST(catalog.view().get()->partitions.empty());
+  BOOST_TEST(fleet.view().get()->empty());
+  BOOST_TEST(await(fleet.remove({.tenant = "default", .instance = "engine-1", .rank = {}, .kind = {}})).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(registering_again_is_free_and_registering_otherwise_replaces, joined_fixture) {
+  // Gateways register on every start; only a change may cost the blocks.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 1)) == 1; }));
+  const auto same = await(fleet.add(registration(engine_1)));
+  BOOST_REQUIRE(same);
+  BOOST_TEST(!same->changed);
+  BOOST_TEST(depth(tokens_from(0, 1)) == 1U);
+
+  fake_publisher other(engine, context, {});
+  other.publish(stored_payload({5}, {}, tokens_from(500, 1)));
+  const auto replaced = await(fleet.add(registration(other)));
+
+  BOOST_REQUIRE(replaced);
+  BOOST_TEST(replaced->changed);
+  BOOST_TEST(replaced->replaced);
+  BOOST_TEST(service()->generation.get() == 2U);
+  BOOST_TEST(eventually([&] { return depth(tokens_from(500, 1)) == 1; }));
+  BOOST_TEST(depth(tokens_from(0, 1)) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_partition_has_one_seed, joined_fixture) {
+  // Blocks hashed under two seeds would never meet; the second publisher must hear it.
+  auto wanted = registration(engine_1, "engine-2");
+  wanted.hash_seed = 7;
+
+  const auto refused = await(fleet.add(wanted));
+
+  BOOST_TEST(!refused);
+  BOOST_TEST((refused.error() == kvc::core::errc::seed_conflict));
+  BOOST_TEST(fleet.view().get()->size() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(readiness_waits_for_streams_and_drain_ends_it, stream_fixture) {
+  // A gateway that asks /readyz must not be told yes while a stream is still joining.
+  fake_publisher engine_1(engine, context, {.answers = false});
+  BOOST_REQUIRE(await(fleet.add(registration(engine_1))));
+  BOOST_TEST(fleet.not_ready_because(std::chrono::steady_clock::now()).size() == 1U);
+  BOOST_TEST(fleet.not_ready_because(std::chrono::steady_clock::now() + std::chrono::seconds(31)).empty());
+
+  fleet.drain();
+
+  BOOST_TEST(fleet.not_ready_because(std::chrono::steady_clock::now() + std::chrono::seconds(31)).front() == "draining");
+  BOOST_TEST(!await(fleet.add(registration(engine_1, "engine-2"))));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,81 @@
+#include "tests/support/net/payloads.hpp"
+
+#include <numeric>
+
+#include "net/msgpack_tape.hpp"
+
+namespace kvc::test {
+namespace {
+
+net::msgpack_writer begin_batch(std::string& out) {
+  net::msgpack_writer writer(out);
+  static std::uint64_t batches = 0;  // engines stamp their batches, so no two are alike
+  writer.array(3);
+  writer.real(1.7e9 + static_cast<double>(++batches));
+  writer.array(1);
+  return writer;
+}
+
+void write_hashes(net::msgpack_writer& writer, const std::vector<std::uint64_t>& hashes) {
+  writer.string("block_hashes");
+  writer.array(static_cast<std::uint32_t>(hashes.size()));
+  for (const std::uint64_t each : hashes) writer.unsigned_integer(each);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> tokens_from(std::uint32_t first, std::uint32_t blocks, std::uint32_t block_size) {
+  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(blocks) * block_size);
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
+}
+
+std::string stored_payload(const std::vector<std::uint64_t>& hashes, std::optional<std::uint64_t> parent,
+                           const std::vector<std::uint32_t>& tokens, std::uint32_t block_size, const std::string& medium) {
+  std::string out;
+  net::msgpack_writer writer = begin_batch(out);
+  writer.map(6);
+  writer.string("type");
+  writer.string("BlockStored");
+  write_hashes(writer, hashes);
+  writer.string("parent_block_hash");
+  if (parent) {
+    writer.unsigned_integer(*parent);
+  } else {
+    writer.nil();
+  }
+  writer.string("token_ids");
+  writer.array(static_cast<std::uint32_t>(tokens.size()));
+  for (const std::uint32_t each : tokens) writer.unsigned_integer(each);
+  writer.string("block_size");
+  writer.unsigned_integer(block_size);
+  writer.string("medium");
+  writer.string(medium);
+  writer.unsigned_integer(0);
+  return out;
+}
+
+std::string removed_payload(const std::vector<std::uint64_t>& hashes, const std::string& medium) {
+  std::string out;
+  net::msgpack_writer writer = begin_batch(out);
+  writer.map(3);
+  writer.string("type");
+  writer.string("BlockRemoved");
+  write_hashes(writer, hashes);
+  writer.string("medium");
+  writer.string(medium);
+  writer.unsigned_integer(0);
+  return out;
+}
+
+std::string cleared_payload() {
+  std::string out;
+  net::msgpack_writer writer = begin_batch(out);
+  writer.map(1);
+  writer.string("type");
+  writer.string("AllBlocksCleared");
+  writer.unsigned_integer(0);
+  return out;
+}
+
+}  // namespace kvc::test

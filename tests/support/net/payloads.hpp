@@ -1,0 +1,21 @@
+// vLLM batches for tests: tokens in, the bytes an engine would publish out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kvc::test {
+
+/// Token ids first, first + 1, ... : `blocks` blocks of `block_size`.
+[[nodiscard]] std::vector<std::uint32_t> tokens_from(std::uint32_t first, std::uint32_t blocks, std::uint32_t block_size = 4);
+
+/// A batch with one BlockStored in map form.
+[[nodiscard]] std::string stored_payload(const std::vector<std::uint64_t>& hashes, std::optional<std::uint64_t> parent,
+                                         const std::vector<std::uint32_t>& tokens, std::uint32_t block_size = 4,
+                                         const std::string& medium = "GPU");
+[[nodiscard]] std::string removed_payload(const std::vector<std::uint64_t>& hashes, const std::string& medium = "GPU");
+[[nodiscard]] std::string cleared_payload();
+
+}  // namespace kvc::test
