@@ -250,7 +250,11 @@ void lane_blocks::remove(engine_hash name, medium_id medium, apply_tally& tally)
   ++tally.unknown_removals;
 }
 
-bool lane_blocks::clear_some(media_mask which, const partition* only, std::size_t budget, apply_tally& tally) {
+bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const> only) const {
+  return only.empty() || std::ranges::find(only, homes_[home].get()) != only.end();
+}
+
+bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
   if (!is_clearing_) {
     clearing_ = known_.begin();
     is_clearing_ = true;
@@ -259,7 +263,7 @@ bool lane_blocks::clear_some(media_mask which, const partition* only, std::size_
     if (budget == 0) return false;
     copies& all = clearing_->second;
     for (auto each = all.begin(); each != all.end();) {
-      const bool goes = (mask_of(each->medium) & which) != 0 && (only == nullptr || homes_[each->where.home].get() == only);
+      const bool goes = (mask_of(each->medium) & which) != 0 && is_among(each->where.home, only);
       if (goes) {
         let_go(*each);
         ++tally.removed;
@@ -273,7 +277,7 @@ bool lane_blocks::clear_some(media_mask which, const partition* only, std::size_
   for (auto age = orphan_ages_.begin(); age != orphan_ages_.end();) {
     const engine_hash name = *age++;
     orphan& lost = waiting_.at(name);
-    if (only != nullptr && homes_[lost.home].get() != only) continue;
+    if (!is_among(lost.home, only)) continue;
     auto& media = lost.copies;
     const auto gone = std::ranges::remove_if(media, [&](const auto& each) { return (mask_of(each.first) & which) != 0; });
     media.erase(gone.begin(), gone.end());

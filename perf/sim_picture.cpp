@@ -92,7 +92,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole, int decimals) {
 }
 
 std::string minutes(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::max(0.0, std::ceil(seconds)));
+  const auto whole = static_cast<std::uint64_t>(std::max(0.0, std::round(seconds)));
   const std::string rest = std::to_string(whole % 60);
   return std::to_string(whole / 60) + ":" + (rest.size() < 2 ? "0" : "") + rest;
 }

@@ -11,8 +11,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "perf/sim_wire.hpp"
-
 namespace kvc::sim {
 namespace {
 
@@ -29,6 +27,13 @@ std::uint64_t from_big_endian(std::span<const std::byte> bytes) {
   std::uint64_t number = 0;
   for (const auto byte : bytes) number = number << 8 | std::to_integer<std::uint64_t>(byte);
   return number;
+}
+
+net::encode_options form_of(event_form events, hash_form hashes) {
+  net::encode_options chosen;
+  chosen.form = events == event_form::array ? net::event_form::vllm_array : net::event_form::vllm_map;
+  chosen.binary_hashes = hashes == hash_form::bytes;
+  return chosen;
 }
 
 net::zmq_options without_loss() {
@@ -49,8 +54,7 @@ publisher::publisher(net::zmq_engine& engine, asio::any_io_executor executor, ev
     : executor_(executor),
       live_(engine, executor, net::zmq_socket::kind::publisher, without_loss()),
       replay_(engine, executor, net::zmq_socket::kind::router, unlimited()),
-      events_(events),
-      hashes_(hashes) {}
+      form_(form_of(events, hashes)) {}
 
 net::error_code publisher::open(const std::string& host) {
   const std::string anywhere = "tcp://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":*";
@@ -62,7 +66,7 @@ void publisher::publish(core::event_batch batch) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   batch.timestamp_s = std::chrono::duration<double>(now).count();
   std::string& payload = kept_.emplace_back();
-  encode_batch(batch, events_, hashes_, payload);
+  net::encode_batch(batch, media_, form_, payload);
   kept_bytes_ += payload.size();
 
   const auto number = big_endian(next_seqno_++);

@@ -10,7 +10,9 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "core/event.hpp"
+#include "core/medium.hpp"
 #include "net/errc.hpp"
+#include "net/event_encode.hpp"
 #include "net/zmq_socket.hpp"
 #include "perf/sim_options.hpp"
 
@@ -53,8 +55,8 @@ class publisher {
   asio::any_io_executor executor_;
   net::zmq_socket live_;
   net::zmq_socket replay_;
-  event_form events_;
-  hash_form hashes_;
+  net::encode_options form_;
+  core::medium_table media_;  ///< the well-known media are all a simulated engine has
   std::uint64_t next_seqno_ = 0;
   std::deque<std::string> kept_;  ///< payloads; the last one has number next_seqno_ - 1
   std::size_t kept_bytes_ = 0;

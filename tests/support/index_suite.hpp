@@ -75,4 +75,7 @@ struct scene {
 
 #include "tests/support/index_suite_chains.hpp"
 #include "tests/support/index_suite_fleet.hpp"
+#include "tests/support/index_suite_media.hpp"
 #include "tests/support/index_suite_names.hpp"
+#include "tests/support/index_suite_orphans.hpp"
+#include "tests/support/index_suite_pools.hpp"
