@@ -1,7 +1,11 @@
-// Behaviour of blocks whose place is not known yet. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of blocks whose place is not known yet. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_orphans)
 
@@ -82,4 +86,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_oldest_orphans_go_when_too_many_wait, Subject,
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite

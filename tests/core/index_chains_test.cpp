@@ -1,7 +1,15 @@
-// Behaviour of chains: prefixes, holes, forks, depth. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of chains: prefixes, holes, forks, depth. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/block_hasher.hpp"
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_chains)
 
@@ -112,4 +120,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_deep_chain_is_matched_to_its_end, Subject, index
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite

@@ -1,7 +1,12 @@
-// Behaviour of names: twins, moves, copies, and the standard's. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of names: twins, moves, copies, and the standard's. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "core/block_hasher.hpp"
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_names)
 
@@ -130,4 +135,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sequence_hash_queries_equal_local_hash_queries, Su
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite

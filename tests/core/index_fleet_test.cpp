@@ -1,7 +1,12 @@
-// Behaviour of several workers and partitions. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of several workers and partitions. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_fleet)
 
@@ -132,4 +137,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_workers_keep_their_own_depths, Subject, index
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite

@@ -1,7 +1,11 @@
-// Behaviour of media: alone, together, placeholders, clears. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of media: alone, together, placeholders, clears. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+#include <optional>
+
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_media)
 
@@ -83,4 +87,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_clear_takes_the_media_it_names, Subject, index_s
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite

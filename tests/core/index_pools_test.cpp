@@ -1,7 +1,10 @@
-// Behaviour of pools, shared and private. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of pools, shared and private. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_pools)
 
@@ -67,4 +70,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_private_pool_without_an_engine_answers_for_itsel
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite
