@@ -12,6 +12,7 @@ namespace {
 using kind = tape_node::kind;
 namespace json = boost::json;
 
+constexpr std::size_t max_depth = 32;          // of a body, unknown members included
 constexpr std::size_t longest_hash_text = 64;  // the largest u64 has 20 digits; some writers pad with zeros
 
 /// Receives what the scanner sees. `place_` says inside what; values of unknown members are skipped by counting brackets.
@@ -352,7 +353,9 @@ bool json_handler::string_piece(std::string_view part, bool is_last, error_code&
 }  // namespace
 
 checked request_document::read_json(std::string_view body, shape wanted) {
-  json::basic_parser<json_handler> parser(json::parse_options{}, data_, wanted);
+  json::parse_options options;
+  options.max_depth = wanted == shape::batch ? max_depth + 2 : max_depth;  // what may stand alone may stand in a batch
+  json::basic_parser<json_handler> parser(options, data_, wanted);
   error_code failed;
   const std::size_t used = parser.write_some(false, body.data(), body.size(), failed);
   if (!data_.too_long.empty()) {
