@@ -3,8 +3,6 @@
 file(GLOB_RECURSE KVC_HEADERS CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/core/*.hpp ${CMAKE_SOURCE_DIR}/net/*.hpp ${CMAKE_SOURCE_DIR}/app/*.hpp ${CMAKE_SOURCE_DIR}/perf/*.hpp
   ${CMAKE_SOURCE_DIR}/tests/*.hpp)
-# The behaviour suites of the index are included by a program that has said first which indexes to run them against.
-list(FILTER KVC_HEADERS EXCLUDE REGEX "/index_suite[a-z_]*\\.hpp$")
 set(lone_sources)
 foreach(header IN LISTS KVC_HEADERS)
   string(MAKE_C_IDENTIFIER ${header} name)
