@@ -125,7 +125,6 @@ class session {
   http_reply reply_;
   wire_form answer_form_ = wire_form::json;
   bool keep_alive_ = true;
-  bool has_reply_ = false;
   bool may_leave_ = true;
   error_code ended_by_;
 
