@@ -25,14 +25,23 @@ lane_blocks::lane_blocks(options with) : options_(with), clearing_(known_.end())
 lane_blocks::~lane_blocks() = default;
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
-  const auto found = std::ranges::find(homes_, home);
-  if (found == homes_.end()) homes_.push_back(home);  // few: bounded by event_applier
-  return static_cast<std::uint16_t>(found == homes_.end() ? homes_.size() - 1 : static_cast<std::size_t>(found - homes_.begin()));
+  const auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());
+  if (index == homes_.size()) homes_.push_back(home);  // few: bounded by event_applier
+  return static_cast<std::uint16_t>(index);
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) const {
   const auto found = known_.find(name);
-  if (found == known_.end() || found->second.back().where.home != home) return std::nullopt;
+  if (found == known_.end()) return std::nullopt;
+  const copies& all = found->second;
+  const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const copy& each) { return each.where.home == home; });
+  if (newest == all.rend()) return std::nullopt;
+  return newest->where;
+}
+
+std::optional<lane_blocks::place> lane_blocks::any_place(engine_hash name) const {
+  const auto found = known_.find(name);
+  if (found == known_.end()) return std::nullopt;
   return found->second.back().where;
 }
 
@@ -59,10 +68,13 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
     } else if (has_locals && previous) {
       here = place{roll(previous->block, command.locals[i], seed), home};
     } else {
-      here = known_place(name, home);  // its parent is unknown, but another event has told where this name stands
+      // Its parent is unknown, but another event has told where this name stands. A placeholder may come without the dimensions of the
+      // partition its block is in, so that it means its name's block wherever that is.
+      here = has_locals ? known_place(name, home) : any_place(name);
     }
     if (here) {
-      put(name, *here, command.medium, 1, tally);
+      const bool is_news = put(name, *here, command.medium, 1, tally);
+      if (is_news && !waiting_.empty()) join_waiting(name, *here, tally);
       previous = here;
       continue;
     }
@@ -77,11 +89,10 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
   }
 }
 
-void lane_blocks::put(engine_hash name, place where, medium_id medium, std::uint32_t count, apply_tally& tally) {
-  auto [entry, is_new] = known_.try_emplace(name);
-  copies& all = entry->second;
-  // An entry made empty by join_waiting is being joined already.
-  const bool is_news = is_new || (!all.empty() && all.back().where.home != where.home);
+bool lane_blocks::put(engine_hash name, place where, medium_id medium, std::uint32_t count, apply_tally& tally) {
+  stop_waiting_elsewhere(name, where.home, medium);
+  copies& all = known_[name];
+  const bool is_news = std::ranges::none_of(all, [&](const copy& each) { return each.where.home == where.home; });
   const auto same_medium = std::ranges::find(all, medium, &copy::medium);
   copy now{where, count, medium};
   if (same_medium != all.end()) {
@@ -102,43 +113,66 @@ void lane_blocks::put(engine_hash name, place where, medium_id medium, std::uint
     ++tally.stored;
   }
   all.push_back(now);
-  if (is_news && !waiting_.empty()) join_waiting(name, tally);
+  return is_news;
 }
 
-void lane_blocks::join_waiting(engine_hash first, apply_tally& tally) {
+void lane_blocks::place_orphan(engine_hash name, place where, apply_tally& tally) {
+  const auto media = waiting_.at(name).copies;
+  forget_orphan(name);
+  for (const auto& [medium, count] : media) (void)put(name, where, medium, count, tally);
+  ++tally.joined;
+}
+
+void lane_blocks::join_waiting(engine_hash first, place at, apply_tally& tally) {
   // Everything that waits for a name which has just become known, and what waits behind that; a list instead of recursion, since a
   // chain of orphans may be as long as a prompt.
-  std::vector<engine_hash> arrived{first};
+  std::vector<std::pair<engine_hash, place>> arrived{{first, at}};
+  std::vector<engine_hash> ready;
   while (!arrived.empty()) {
-    const engine_hash name = arrived.back();
+    const auto [name, here] = arrived.back();
     arrived.pop_back();
-    const place here = known_.at(name).back().where;
 
-    if (const auto self = waiting_.find(name); self != waiting_.end() && self->second.home == here.home) {
-      const auto media = self->second.copies;
-      forget_orphan(name);
-      for (const auto& [medium, count] : media) put(name, here, medium, count, tally);
-      ++tally.joined;
-    }
+    const auto self = waiting_.find(name);
+    if (self != waiting_.end() && (!self->second.parent || self->second.home == here.home)) place_orphan(name, here, tally);
+
+    ready.clear();
     const auto [begin, end] = children_.equal_range(name);
-    std::vector<engine_hash> ready;
-    for (auto child = begin; child != end; ++child) ready.push_back(child->second);
-    for (const engine_hash child_name : ready) {
-      const auto found = waiting_.find(child_name);
-      if (found == waiting_.end() || found->second.home != here.home) continue;
-      const place child_place{roll(here.block, found->second.local, homes_[here.home]->seed()), here.home};
-      const auto media = found->second.copies;
-      forget_orphan(child_name);
-      // `put` would join the child's own followers by calling back here; take the name in hand first so that it only places it.
-      known_.try_emplace(child_name);
-      for (const auto& [medium, count] : media) put(child_name, child_place, medium, count, tally);
-      ++tally.joined;
-      arrived.push_back(child_name);
+    for (auto child = begin; child != end; ++child) {
+      if (waiting_.at(child->second).home == here.home) ready.push_back(child->second);
+    }
+    for (const engine_hash child : ready) {
+      const place behind{roll(here.block, waiting_.at(child).local, homes_[here.home]->seed()), here.home};
+      place_orphan(child, behind, tally);
+      arrived.emplace_back(child, behind);
     }
   }
 }
 
+void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium) {
+  if (waiting_.empty()) return;
+  const auto lost = waiting_.find(name);
+  if (lost == waiting_.end() || !lost->second.parent || lost->second.home == home) return;
+  auto& media = lost->second.copies;
+  const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
+  if (on_medium == media.end()) return;
+  media.erase(on_medium);
+  if (media.empty()) forget_orphan(name);
+}
+
+void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_tally& tally) {
+  const auto found = known_.find(name);
+  if (found == known_.end()) return;
+  copies& all = found->second;
+  const auto on_medium = std::ranges::find(all, medium, &copy::medium);
+  if (on_medium == all.end()) return;
+  let_go(*on_medium);
+  all.erase(on_medium);
+  ++tally.removed;
+  if (all.empty()) known_.erase(found);
+}
+
 void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally) {
+  leave_known_place(name, medium, tally);  // it stands in another partition: the newest store has moved it out of there
   if (options_.max_orphans == 0) {
     ++tally.dropped_orphans;
     return;
@@ -162,6 +196,7 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
     children_.emplace(*found.parent, name);
   } else if (found.parent) {
     existing->second.local = found.local;
+    existing->second.home = found.home;
   }
   auto& media = existing->second.copies;
   const auto same = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
@@ -201,7 +236,8 @@ void lane_blocks::remove(engine_hash name, medium_id medium, apply_tally& tally)
       if (all.empty()) known_.erase(found);
       return;
     }
-  } else if (const auto lost = waiting_.find(name); lost != waiting_.end()) {
+  }
+  if (const auto lost = waiting_.find(name); lost != waiting_.end()) {
     auto& media = lost->second.copies;
     const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
     if (on_medium != media.end()) {

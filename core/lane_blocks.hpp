@@ -54,11 +54,13 @@ struct apply_tally {
 
 /// The blocks of one worker by the names its engine gave them.
 ///
-/// Story: an engine's removal carries only a name, and a store hangs behind a name, so somebody must remember what each name means. A name
-/// means one block per medium; when it is stored at another place it moves there. The block a name means may come from any partition the
-/// worker is a member of. A block whose parent's name is unknown is an orphan: it is kept, waits under that name, and joins when the name
-/// becomes known, together with everything that waits behind it; orphans are bounded and the oldest go first. A name is forgotten when the
-/// last copy on the last medium goes, and a later store behind it is an orphan again until it returns.
+/// Story: an engine's removal carries only a name, and a store hangs behind a name, so somebody must remember what each name means. On one
+/// medium a name means one block, in one partition, or waits for its place to be told, never both; when it is stored at another place it
+/// moves there. A parent's name is looked up in the partition of the store; a placeholder (`by_name`) means the block of its name in any
+/// partition the worker is a member of. A block whose parent's name is unknown stands where its own name is known to stand, else it is
+/// an orphan: it is kept, waits under the parent's name, and joins when that or its own name becomes known, together with everything that
+/// waits behind it; orphans are bounded and the oldest go first. A name is forgotten when the last copy on the last medium goes, and a later
+/// store behind it is an orphan again until it returns.
 ///
 /// Lane: every member is called on the lane that owns the worker; `prefix_index::hold` and `release` are called from here only.
 class lane_blocks {
@@ -107,9 +109,14 @@ class lane_blocks {
   };
 
   [[nodiscard]] std::uint16_t home_index(const std::shared_ptr<partition>& home);
-  [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home) const;
-  void put(engine_hash name, place where, medium_id medium, std::uint32_t count, apply_tally& tally);
-  void join_waiting(engine_hash name, apply_tally& tally);
+  [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home) const;  ///< newest in one partition
+  [[nodiscard]] std::optional<place> any_place(engine_hash name) const;                          ///< newest of all
+  /// True when the name had no place in that partition before, so that something may wait for it.
+  [[nodiscard]] bool put(engine_hash name, place where, medium_id medium, std::uint32_t count, apply_tally& tally);
+  void place_orphan(engine_hash name, place where, apply_tally& tally);
+  void join_waiting(engine_hash first, place at, apply_tally& tally);
+  void stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium);
+  void leave_known_place(engine_hash name, medium_id medium, apply_tally& tally);
   void keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally);
   void forget_orphan(engine_hash name);
   void unlink_from_parent(engine_hash child, const orphan& which);

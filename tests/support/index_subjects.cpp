@@ -1,0 +1,73 @@
+#include "tests/support/index_subjects.hpp"
+
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::test {
+
+using namespace kvc::core;
+
+void real_subject::add(worker_id worker, const worker_traits& traits) {
+  auto added = std::make_unique<real_worker>(worker, traits, catalog_);
+  added->join(0);
+  workers_[worker] = std::move(added);
+}
+
+void real_subject::drop(worker_id worker) {
+  workers_.at(worker)->leave();
+  workers_.erase(worker);
+}
+
+std::shared_ptr<const partition_view> real_subject::view(std::size_t partition) const {
+  const auto all = catalog_.view().get();
+  const auto found = all->partitions.find(partition_number(partition));
+  return found == all->partitions.end() ? nullptr : found->second;
+}
+
+void real_subject::match(std::size_t partition, query_blocks query, bool by_sequence, media_mask media, match_result& out) const {
+  out.clear();
+  const auto seen = view(partition);
+  if (!seen) return;
+  match_scope scope = seen->scope;
+  scope.media = media;
+  if (by_sequence) {
+    std::vector<seq_hash> rolled;
+    roll_from_root(query, test_seed, rolled);
+    seen->partition->index().match(rolled, scope, out);
+  } else {
+    seen->partition->index().match(query, scope, out);
+  }
+}
+
+namespace {
+
+/// The depth for a set of media: from the column that tells it where there is one, else from a query for just these media.
+std::uint32_t read_depth(const real_subject& index, std::size_t partition, worker_id worker, media_mask among, query_blocks query,
+                         bool by_sequence) {
+  match_result answer;
+  if (among == all_media) {
+    index.match(partition, query, by_sequence, all_media, answer);
+    return answer.of(worker).any;
+  }
+  if (std::has_single_bit(among)) {
+    index.match(partition, query, by_sequence, all_media, answer);
+    return answer.of(worker).on[static_cast<std::size_t>(std::countr_zero(among))];
+  }
+  index.match(partition, query, by_sequence, among, answer);
+  return answer.of(worker).any;
+}
+
+}  // namespace
+
+std::uint32_t real_subject::depth(std::size_t partition, worker_id worker, media_mask among, query_blocks query) const {
+  return read_depth(*this, partition, worker, among, query, false);
+}
+
+std::uint32_t real_subject::depth_by_sequence(std::size_t partition, worker_id worker, media_mask among, query_blocks query) const {
+  return read_depth(*this, partition, worker, among, query, true);
+}
+
+}  // namespace kvc::test

@@ -1,0 +1,209 @@
+// Behaviour of names, copies and media. Included by index_suite.hpp only.
+#pragma once
+
+namespace kvc::test::suite {
+
+BOOST_AUTO_TEST_SUITE(index_names)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_block_with_two_names_is_held_until_the_last_goes, Subject, index_subjects) {
+  // Twins: the same content under two engine hashes is one block.
+  scene<Subject> at({first});
+  at.root(first, names({11}), blocks({1}));
+  at.root(first, names({21}), blocks({1}));
+
+  at.remove(first, {11});
+  BOOST_TEST(at.depth(first, blocks({1})) == 1U);
+  at.remove(first, {21});
+  BOOST_TEST(at.depth(first, blocks({1})) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_name_stored_elsewhere_moves, Subject, index_subjects) {
+  // An engine that reuses a hash means the newer block.
+  scene<Subject> at({first});
+  at.root(first, names({11}), blocks({1}));
+  at.root(first, names({11}), blocks({1}));  // two copies; a move takes both along into one
+  at.root(first, names({11}), blocks({2}));
+
+  BOOST_TEST(at.depth(first, blocks({1})) == 0U);
+  BOOST_TEST(at.depth(first, blocks({2})) == 1U);
+  at.behind(first, 11, names({12}), blocks({3}));
+  BOOST_TEST(at.depth(first, blocks({2, 3})) == 2U);
+  at.remove(first, {11});
+  BOOST_TEST(at.depth(first, blocks({2})) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_move_leaves_the_twin_and_the_children_where_they_are, Subject, index_subjects) {
+  // Only the name moves: other names of the block keep it, and blocks behind it have a place of their own.
+  scene<Subject> at({first});
+  at.root(first, names({11, 12}), blocks({1, 2}));
+  at.root(first, names({21}), blocks({1}));
+  at.root(first, names({11}), blocks({5}));
+
+  BOOST_TEST(at.depth(first, blocks({1, 2})) == 2U);
+  BOOST_TEST(at.depth(first, blocks({5, 2})) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(counted_copies_need_as_many_removals, Subject, index_subjects) {
+  // vLLM announces physical copies.
+  scene<Subject> at({first});
+  at.root(first, names({11}), blocks({1}));
+  at.root(first, names({11}), blocks({1}));
+
+  at.remove(first, {11});
+  BOOST_TEST(at.depth(first, blocks({1})) == 1U);
+  at.remove(first, {11});
+  BOOST_TEST(at.depth(first, blocks({1})) == 0U);
+  at.remove(first, {11});  // one too many changes nothing
+  at.root(first, names({11}), blocks({1}));
+  BOOST_TEST(at.depth(first, blocks({1})) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(uncounted_stores_need_one_removal, Subject, index_subjects) {
+  // SGLang and TensorRT-LLM announce logical blocks; a repeated store is a refresh, orphan or not.
+  scene<Subject> at({first}, {.copy_counting = false});
+  at.root(first, names({11}), blocks({1}));
+  at.root(first, names({11}), blocks({1}));
+  at.behind(first, 21, names({22}), blocks({5}));
+  at.behind(first, 21, names({22}), blocks({5}));
+  at.root(first, names({21}), blocks({4}));
+
+  at.remove(first, {11, 22});
+  BOOST_TEST(at.depth(first, blocks({1})) == 0U);
+  BOOST_TEST(at.depth(first, blocks({4, 5})) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(copies_of_an_orphan_are_counted_too, Subject, index_subjects) {
+  // Its stores came before its place was known; they happened all the same.
+  scene<Subject> at({first});
+  at.behind(first, 11, names({12}), blocks({2}));
+  at.behind(first, 11, names({12}), blocks({2}));
+  at.root(first, names({11}), blocks({1}));
+
+  at.remove(first, {12});
+  BOOST_TEST(at.depth(first, blocks({1, 2})) == 2U);
+  at.remove(first, {12});
+  BOOST_TEST(at.depth(first, blocks({1, 2})) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(media_count_alone_and_together, Subject, index_subjects) {
+  // A router asks what is on the device and what could be fetched.
+  scene<Subject> at({first});
+  at.root(first, names({11, 12}), blocks({1, 2}), medium_id::gpu);
+  at.behind(first, 12, names({13}), blocks({3}), medium_id::cpu);
+  at.behind(first, 13, names({14}), blocks({4}), medium_id::disk);
+  at.root(first, names({11}), blocks({1}), medium_id::disk);
+  const auto query = blocks({1, 2, 3, 4});
+
+  BOOST_TEST(at.depth(first, query, core::mask_of(medium_id::gpu)) == 2U);
+  BOOST_TEST(at.depth(first, query, core::mask_of(medium_id::cpu)) == 0U);
+  BOOST_TEST(at.depth(first, query, core::mask_of(medium_id::disk)) == 1U);
+  BOOST_TEST(at.depth(first, query, device_and_host) == 3U);
+  BOOST_TEST(at.depth(first, query, core::mask_of(medium_id::gpu) | core::mask_of(medium_id::disk)) == 2U);
+  BOOST_TEST(at.depth(first, query) == 4U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_removal_is_for_one_medium, Subject, index_subjects) {
+  // Offloading copies a block to the host, then the device evicts its own.
+  scene<Subject> at({first});
+  at.root(first, names({11}), blocks({1}), medium_id::gpu);
+  at.root(first, names({11}), blocks({1}), medium_id::cpu);
+  at.remove(first, {11}, medium_id::gpu);
+
+  BOOST_TEST(at.depth(first, blocks({1}), core::mask_of(medium_id::gpu)) == 0U);
+  BOOST_TEST(at.depth(first, blocks({1}), core::mask_of(medium_id::cpu)) == 1U);
+  BOOST_TEST(at.index.held_on(first, medium_id::gpu) == 0U);
+  BOOST_TEST(at.index.held_on(first, medium_id::cpu) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_placeholder_means_the_block_of_its_name, Subject, index_subjects) {
+  // Offload events carry names only.
+  scene<Subject> at({first});
+  at.root(first, names({11, 12}), blocks({1, 2}));
+  at.by_name(first, names({12, 11}), medium_id::cpu);
+
+  BOOST_TEST(at.depth(first, blocks({1, 2}), core::mask_of(medium_id::cpu)) == 2U);
+  at.remove(first, {11, 12}, medium_id::gpu);
+  BOOST_TEST(at.depth(first, blocks({1, 2})) == 2U);
+  at.behind(first, 12, names({13}), blocks({3}));  // the name is known as long as one copy is
+  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_placeholder_waits_for_its_name_and_brings_its_children, Subject, index_subjects) {
+  // The offload event may overtake the store; the chain may even be told on the other medium only.
+  scene<Subject> at({first});
+  at.by_name(first, names({12}), medium_id::cpu);
+  at.behind(first, 12, names({13}), blocks({3}));
+  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 0U);
+
+  at.root(first, names({11, 12}), blocks({1, 2}));
+  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 3U);
+  BOOST_TEST(at.depth(first, blocks({1, 2, 3}), core::mask_of(medium_id::cpu)) == 0U);
+  at.by_name(first, names({11}), medium_id::cpu);
+  BOOST_TEST(at.depth(first, blocks({1, 2, 3}), core::mask_of(medium_id::cpu)) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_orphan_joins_by_its_own_name_too, Subject, index_subjects) {
+  // Its parent stays unknown, but another event tells where its name stands.
+  scene<Subject> at({first});
+  at.behind(first, 99, names({12}), blocks({2}), medium_id::cpu);
+  at.root(first, names({11, 12}), blocks({1, 2}), medium_id::gpu);
+
+  BOOST_TEST(at.depth(first, blocks({1, 2}), core::mask_of(medium_id::gpu)) == 2U);
+  BOOST_TEST(at.index.orphans(first) == 0U);
+  at.remove(first, {12}, medium_id::gpu);
+  BOOST_TEST(at.depth(first, blocks({1, 2})) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(standard_hashes_say_where_they_stand, Subject, index_subjects) {
+  // Publishers on the standard name blocks by their sequence hash: no parent, any order.
+  const auto content = blocks({1, 2, 3});
+  std::vector<core::seq_hash> rolled;
+  core::roll_from_root(content, test_seed, rolled);
+  scene<Subject> at({first});
+  at.standard(first, {engine_hash{rolled[2].get()}, engine_hash{rolled[0].get()}});
+  BOOST_TEST(at.depth(first, content) == 1U);
+
+  at.standard(first, {engine_hash{rolled[1].get()}});
+  BOOST_TEST(at.depth(first, content) == 3U);
+  at.behind(first, rolled[2].get(), names({14}), blocks({4}));
+  BOOST_TEST(at.depth(first, blocks({1, 2, 3, 4})) == 4U);
+  at.index.remove(first, engine_hash{rolled[0].get()}, medium_id::gpu);
+  BOOST_TEST(at.depth(first, content) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_clear_takes_the_media_it_names, Subject, index_subjects) {
+  // An engine resets its device cache; what it has offloaded survives. What waits is cleared like what stands.
+  scene<Subject> at({first, second});
+  for (const worker_id each : {first, second}) {
+    at.root(each, names({11, 12}), blocks({1, 2}), medium_id::gpu);
+    at.root(each, names({11}), blocks({1}), medium_id::cpu);
+    at.behind(each, 30, names({31}), blocks({6}), medium_id::gpu);
+    at.behind(each, 30, names({32}), blocks({7}), medium_id::cpu);
+  }
+  at.index.clear(first, core::mask_of(medium_id::gpu), std::nullopt, 1);
+
+  BOOST_TEST(at.depth(first, blocks({1, 2})) == 1U);
+  BOOST_TEST(at.depth(first, blocks({1, 2}), core::mask_of(medium_id::gpu)) == 0U);
+  BOOST_TEST(at.depth(second, blocks({1, 2})) == 2U);
+  at.root(first, names({30}), blocks({5}), medium_id::gpu);
+  BOOST_TEST(at.depth(first, blocks({5, 6})) == 1U);
+  BOOST_TEST(at.depth(first, blocks({5, 7})) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sequence_hash_queries_equal_local_hash_queries, Subject, index_subjects) {
+  // /query and /query_by_hash are two ways to ask the same.
+  scene<Subject> at({first});
+  at.root(first, names({11, 12, 13}), blocks({1, 2, 3}));
+  at.root(first, names({11, 12}), blocks({1, 2}), medium_id::cpu);
+  at.remove(first, {13});
+
+  for (const auto& query : {blocks({1, 2, 3}), blocks({1, 2}), blocks({1, 9}), blocks({2}), blocks({})}) {
+    for (const core::media_mask among : {core::all_media, core::mask_of(medium_id::cpu), device_and_host}) {
+      BOOST_TEST(at.index.depth_by_sequence(0, first, among, query) == at.depth(first, query, among));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test::suite

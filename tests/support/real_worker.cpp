@@ -1,0 +1,57 @@
+#include "tests/support/real_worker.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace kvc::test {
+
+using namespace kvc::core;
+
+partition_key partition_number(std::size_t number) {
+  return {.tenant = "default", .model = "model", .lora = number == 0 ? "" : "adapter-" + std::to_string(number), .salt = "", .block_size = 1};
+}
+
+real_worker::real_worker(worker_id worker, const worker_traits& traits, catalog& catalog)
+    : member_{.id = worker,
+              .key = {.tenant = "default",
+                      .instance = traits.instance,
+                      .rank = dp_rank{traits.rank},
+                      .kind = traits.is_pool ? publisher_class::pool : publisher_class::engine},
+              .shared_pool = traits.is_shared,
+              .status = std::make_shared<stream_status>(),
+              .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})},
+      catalog_(&catalog),
+      blocks_({.worker = worker, .copy_counting = traits.copy_counting, .max_orphans = traits.max_orphans}) {}
+
+const std::shared_ptr<partition>& real_worker::home(std::size_t number) {
+  auto& kept = homes_[number];
+  if (!kept) kept = catalog_->join(partition_number(number), test_seed, member_).value();
+  return kept;
+}
+
+void real_worker::store(const store_step& step) {
+  constexpr std::array links{store_link::root, store_link::parent, store_link::standard, store_link::by_name};
+  store_command command;
+  command.home = home(step.partition);
+  command.medium = step.medium;
+  command.link = links[static_cast<std::size_t>(step.how)];
+  command.parent = step.parent;
+  command.names = step.names;
+  command.locals = step.locals;
+  blocks_.store(command, tally_);
+}
+
+void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove(name, medium, tally_); }
+
+void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::size_t budget) {
+  const partition* scope = only ? home(*only).get() : nullptr;
+  while (!blocks_.clear_some(which, scope, budget, tally_)) continue;
+}
+
+void real_worker::leave() {
+  catalog_->leave(member_.id);
+  clear(all_media, std::nullopt, 3);
+}
+
+}  // namespace kvc::test

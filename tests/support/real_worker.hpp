@@ -1,0 +1,46 @@
+// A worker of the real index, driven by the words of the tests: what an event applier does, less the decoding of events.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/catalog.hpp"
+#include "core/lane_blocks.hpp"
+#include "tests/support/index_step.hpp"
+
+namespace kvc::test {
+
+/// The key of partition `number` of a test. All partitions of a test have the seed `test_seed`.
+[[nodiscard]] core::partition_key partition_number(std::size_t number);
+
+/// One worker with its reverse map. All members on one thread, the worker's lane; the catalog may be shared between lanes.
+class real_worker {
+ public:
+  /// `catalog` must outlive the worker. The worker is a member of nothing yet.
+  real_worker(core::worker_id worker, const worker_traits& traits, core::catalog& catalog);
+
+  void join(std::size_t partition) { (void)home(partition); }
+  void store(const store_step& step);
+  void remove(core::engine_hash name, core::medium_id medium);
+  /// In pieces of `budget` names, as a lane would.
+  void clear(core::media_mask which, std::optional<std::size_t> only, std::size_t budget = 1'000'000);
+  /// Queries stop seeing the worker, then its blocks go.
+  void leave();
+
+  [[nodiscard]] const core::lane_blocks& blocks() const { return blocks_; }
+  [[nodiscard]] const core::apply_tally& tally() const { return tally_; }
+
+ private:
+  const std::shared_ptr<core::partition>& home(std::size_t partition);
+
+  core::member member_;
+  core::catalog* catalog_;
+  core::lane_blocks blocks_;
+  core::apply_tally tally_;
+  std::map<std::size_t, std::shared_ptr<core::partition>> homes_;
+};
+
+}  // namespace kvc::test
