@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <thread>
 
 #include "net/log.hpp"
 
@@ -72,6 +73,15 @@ log_sink::~log_sink() {
   // Ending the pool writes out what is queued.
   state_.reset();
   if (dropped > 0) log::warn(log::module::app, "log lines dropped", {{"lines", dropped}});
+}
+
+void log_sink::write_out(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  // The one writer takes the flush out of the queue only after it has written every line before it.
+  state_->logger->flush();
+  while (state_->pool->queue_size() > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // namespace kvc::app

@@ -1,6 +1,7 @@
 // Where log lines go: standard error, in the form a person or the systemd journal reads best.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 namespace kvc::app {
@@ -10,13 +11,17 @@ namespace kvc::app {
 /// Lines are handed to a thread of its own through a bounded queue, so that a reader of our standard error that hangs (a stopped terminal,
 /// a journal in trouble) never holds up a lane; when the queue is full the oldest line is dropped, and how many were is told at the end.
 /// For the journal a line starts with its priority as `<N>` (sd-daemon(3)) and has no time, which the journal adds; otherwise it starts
-/// with time and level. Made before the lanes start, destroyed after they have stopped; the destructor writes out what is queued.
+/// with time and level. Made before the lanes start, destroyed after they have stopped; the destructor writes out what is queued,
+/// which a crash would lose.
 class log_sink {
  public:
   explicit log_sink(bool to_journal);
   ~log_sink();
   log_sink(const log_sink&) = delete;
   log_sink& operator=(const log_sink&) = delete;
+
+  /// Waits until the lines so far are written, but no longer than `patience`: for leaving without a destructor. Any thread.
+  void write_out(std::chrono::milliseconds patience);
 
  private:
   struct state;

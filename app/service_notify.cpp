@@ -16,6 +16,11 @@ namespace log = net::log;
 
 namespace {
 constexpr std::chrono::milliseconds readiness_period{50};
+/// How much more time is asked for at once, and how often: the first must be longer.
+constexpr std::chrono::microseconds extension = std::chrono::seconds(30);
+constexpr std::chrono::seconds extension_period{10};
+
+std::string extend_by(std::chrono::microseconds time) { return "\nEXTEND_TIMEOUT_USEC=" + std::to_string(time.count()); }
 
 void tell(const std::string& message) {
   // Nothing can be done about a service manager that does not listen; zero means there is none.
@@ -42,9 +47,9 @@ void service_notify::start() {
   asio::post(lanes_->at(0).context, [this] { look_at_readiness(); });
 }
 
-void service_notify::stopping() {
+void service_notify::stopping(std::chrono::milliseconds patience) {
   is_stopping_.store(true, std::memory_order_relaxed);
-  tell("STOPPING=1\nSTATUS=finishing running requests");
+  tell("STOPPING=1\nSTATUS=finishing running requests" + extend_by(patience + extension));
 }
 
 void service_notify::look_at_readiness() {
@@ -71,9 +76,11 @@ void service_notify::tell_status(const std::vector<std::string>& missing) {
   if (missing.size() > 1) status += " and " + std::to_string(missing.size() - 1) + " more";
   // Clients choose the names in here, and a line break would begin an assignment of its own.
   std::ranges::replace_if(status, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
-  if (status == last_status_) return;
-  tell(status);
+  const auto now = std::chrono::steady_clock::now();
+  if (status == last_status_ && now - last_told_ < extension_period) return;
+  tell(status + extend_by(extension));
   last_status_ = std::move(status);
+  last_told_ = now;
 }
 
 void service_notify::start_round() {

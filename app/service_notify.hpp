@@ -16,7 +16,8 @@ namespace kvc::app {
 
 /// Speaks the notify protocol (sd_notify(3)); without a service manager every message goes nowhere and only the log shows readiness.
 ///
-/// Readiness: `why_not` is asked every 50 ms, and once it answers nothing READY=1 is sent, once. Meanwhile STATUS tells what is missing.
+/// Readiness: `why_not` is asked every 50 ms, and once it answers nothing READY=1 is sent, once. Meanwhile STATUS tells what is missing
+/// and more time to start is asked for, since the grace period of streams may be longer than the service manager's patience.
 /// Watchdog: at half of WATCHDOG_USEC every lane is sent a note, and only when all have answered is WATCHDOG=1 sent, so a lane that hangs
 /// gets the process restarted. It goes on while draining.
 /// Timers on lane 0, not coroutines in a task scope: the drain must not end the watchdog. Constructed before the lanes start, destroyed
@@ -31,8 +32,8 @@ class service_notify {
   /// Begins both timers. Call once, on the thread that will start the lanes or on lane 0.
   void start();
 
-  /// STOPPING=1; readiness is not told any more.
-  void stopping();
+  /// STOPPING=1, and that it may take `patience` and a little; readiness is not told any more.
+  void stopping(std::chrono::milliseconds patience);
 
  private:
   struct round;
@@ -48,6 +49,7 @@ class service_notify {
   std::chrono::microseconds watchdog_period_{0};  ///< zero: nobody watches
   std::atomic<bool> is_stopping_{false};
   std::string last_status_;
+  std::chrono::steady_clock::time_point last_told_{};  ///< when the last status was sent
   std::shared_ptr<round> round_;  ///< the notes that are out; null between rounds
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace kvc::core {
 namespace {
@@ -41,7 +42,6 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
 void lane_holdings::close_if_empty(std::uint32_t which) {
   holding& closed = all_[which];
   if (closed.more || closed.cutoff != 0) return;
-  if (closed.cell != nullptr) closed.store->give_back(*closed.in, closed.cell);
   if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
   by_run_.erase(key(closed.in, closed.medium));
   closed.store->unpin(closed.in);
@@ -50,10 +50,14 @@ void lane_holdings::close_if_empty(std::uint32_t which) {
 }
 
 void lane_holdings::publish(holding& changed) {
+  if (changed.cutoff == 0 && !changed.more) {
+    if (changed.cell != nullptr) changed.store->give_back(*changed.in, std::exchange(changed.cell, nullptr));
+    return;
+  }
   const cell_value value(worker_, changed.medium, changed.cutoff, changed.more != nullptr);
   if (changed.cell != nullptr) {
-    changed.cell->store(changed.cutoff == 0 && !changed.more ? 0 : value.bits(), std::memory_order_release);
-  } else if (changed.cutoff != 0 || changed.more) {
+    changed.cell->store(value.bits(), std::memory_order_release);
+  } else {
     changed.cell = changed.store->take_cell(*changed.in, value);
   }
 }
@@ -161,6 +165,18 @@ void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
     record(in, offset);
     in.more->plain[offset / 64] &= ~(std::uint64_t{1} << (offset % 64));
     change(in, offset, in.more->odd.contains(offset));
+  }
+}
+
+void lane_holdings::release_all_plain(std::uint32_t which) {
+  if (!all_[which].more) {
+    all_[which].cutoff = 0;
+    publish(all_[which]);
+    return;
+  }
+  const std::vector<std::uint64_t> plain = all_[which].more->plain;
+  for (std::uint32_t offset = 0; offset < plain.size() * 64; ++offset) {
+    if (bit_of(plain, offset)) release_plain(which, offset);
   }
 }
 

@@ -31,7 +31,7 @@ struct holding {
 
   run* in = nullptr;               ///< pinned; null: unused
   run_store* store = nullptr;
-  run_cell* cell = nullptr;        ///< null until something is held
+  run_cell* cell = nullptr;        ///< null while nothing is held
   std::uint32_t list = no_list;    ///< names under which blocks are plainly held
   std::uint32_t cutoff = 0;        ///< leading blocks held without a break
   std::uint16_t home = 0;          ///< the caller's number of the partition
@@ -73,6 +73,8 @@ class lane_holdings {
   /// Holds one block plainly. False, and nothing changed, when the list has or takes no such name for it.
   [[nodiscard]] bool hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name);
   void release_plain(std::uint32_t which, std::uint32_t offset);
+  /// Every plain block of a holding at once; what is held under odd names stays.
+  void release_all_plain(std::uint32_t which);
   [[nodiscard]] bool is_plain(std::uint32_t which, std::uint32_t offset) const;
 
   void hold_odd(std::uint32_t which, std::uint32_t offset);

@@ -1,5 +1,6 @@
 #include "net/answer_writer.hpp"
 
+#include <cassert>
 #include <charconv>
 #include <cmath>
 
@@ -67,88 +68,89 @@ void answer_writer::quoted(std::string_view value) {
   out += '"';
 }
 
-void answer_writer::separate() {
+void answer_writer::begin_value() {
   if (after_key_) {
     after_key_ = false;
     return;
   }
   if (depth_ == 0) return;
-  bool& has_elements = has_elements_[depth_ - 1];
-  if (has_elements) *out_ += ',';
-  has_elements = true;
+  if (levels_[depth_ - 1].elements++ != 0 && is_json_) *out_ += ',';
 }
 
-void answer_writer::open(char bracket) {
-  separate();
-  *out_ += bracket;
-  has_elements_.at(depth_++) = false;
+void answer_writer::open(char bracket, std::size_t elements) {
+  begin_value();
+  level& opened = levels_.at(depth_++);
+  opened.elements = 0;
+  opened.announced = elements;
+  opened.head = out_->size();
+  const bool is_object = bracket == '{';
+  if (is_json_) {
+    *out_ += bracket;
+  } else if (elements == size_later) {
+    out_->append(is_object ? "\xdf" : "\xdd").append(4, '\0');  // map 32 or array 32, its size filled in by `close`
+  } else if (is_object) {
+    pack_.map(static_cast<std::uint32_t>(elements));
+  } else {
+    pack_.array(static_cast<std::uint32_t>(elements));
+  }
 }
 
 void answer_writer::close(char bracket) {
-  --depth_;
-  *out_ += bracket;
+  const level& closed = levels_[--depth_];
+  assert(closed.announced == size_later || closed.announced == closed.elements);
+  if (is_json_) {
+    *out_ += bracket;
+  } else if (closed.announced == size_later) {
+    for (std::size_t i = 0; i < 4; ++i) (*out_)[closed.head + 4 - i] = static_cast<char>((closed.elements >> (8 * i)) & 0xFFU);
+  }
 }
 
-void answer_writer::object(std::size_t members) {
-  if (is_json_) return open('{');
-  pack_.map(static_cast<std::uint32_t>(members));
-}
+void answer_writer::object(std::size_t members) { open('{', members); }
 
-void answer_writer::end_object() {
-  if (is_json_) close('}');
-}
-
-void answer_writer::list(std::size_t elements) {
-  if (is_json_) return open('[');
-  pack_.array(static_cast<std::uint32_t>(elements));
-}
-
-void answer_writer::end_list() {
-  if (is_json_) close(']');
-}
+void answer_writer::list(std::size_t elements) { open('[', elements); }
 
 void answer_writer::key(std::string_view name) {
+  begin_value();
+  after_key_ = true;
   if (!is_json_) return pack_.string(name);
-  separate();
   quoted(name);
   *out_ += ':';
-  after_key_ = true;
 }
 
 void answer_writer::text(std::string_view value) {
+  begin_value();
   if (!is_json_) return pack_.string(value);
-  separate();
   quoted(value);
 }
 
 void answer_writer::number(std::uint64_t value) {
+  begin_value();
   if (!is_json_) return pack_.unsigned_integer(value);
-  separate();
   append_number(*out_, value);
 }
 
 void answer_writer::signed_number(std::int64_t value) {
+  begin_value();
   if (!is_json_) return pack_.integer(value);
-  separate();
   append_number(*out_, value);
 }
 
 void answer_writer::real(double value) {
   if (!std::isfinite(value)) return nothing();
+  begin_value();
   if (!is_json_) return pack_.real(value);
-  separate();
   append_number(*out_, value);
 }
 
 void answer_writer::boolean(bool value) {
+  begin_value();
   if (!is_json_) return pack_.boolean(value);
-  separate();
   *out_ += value ? "true" : "false";
 }
 
 void answer_writer::nothing() {
+  begin_value();
   if (!is_json_) return pack_.nil();
-  separate();
   *out_ += "null";
 }
 

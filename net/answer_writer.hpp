@@ -13,16 +13,19 @@
 
 namespace kvc::net {
 
-/// Appends one value to a string. Containers announce their size, which must then be met exactly; JSON does not need it, MessagePack does.
-/// Nesting is at most 32 deep. Text that is not UTF-8 is repaired (U+FFFD) in JSON. One owner; `out` outlives it.
+/// Appends one value to a string. Containers may announce their size, which must then be met exactly and is the compact way in MessagePack;
+/// without it the size is filled in at the end. Nesting is at most 32 deep. Text that is not UTF-8 is repaired (U+FFFD) in JSON.
+/// One owner; `out` outlives it and is not touched by others meanwhile.
 class answer_writer {
  public:
   answer_writer(std::string& out, wire_form form) : out_(&out), pack_(out), is_json_(form != wire_form::msgpack) {}
 
-  void object(std::size_t members);
-  void end_object();
-  void list(std::size_t elements);
-  void end_list();
+  static constexpr std::size_t size_later = static_cast<std::size_t>(-1);
+
+  void object(std::size_t members = size_later);
+  void end_object() { close('}'); }
+  void list(std::size_t elements = size_later);
+  void end_list() { close(']'); }
   /// Name of the next member.
   void key(std::string_view name);
 
@@ -40,8 +43,15 @@ class answer_writer {
   void member(std::string_view name, std::unsigned_integral auto value) { key(name), number(value); }
 
  private:
-  void separate();
-  void open(char bracket);
+  /// A container that is open.
+  struct level {
+    std::size_t elements = 0;         ///< written so far
+    std::size_t announced = 0;        ///< or `size_later`
+    std::size_t head = 0;             ///< where its MessagePack head stands, when the size comes later
+  };
+
+  void begin_value();
+  void open(char bracket, std::size_t elements);
   void close(char bracket);
   void quoted(std::string_view value);
 
@@ -50,7 +60,7 @@ class answer_writer {
   bool is_json_;
   bool after_key_ = false;
   std::size_t depth_ = 0;
-  std::array<bool, 32> has_elements_{};
+  std::array<level, 32> levels_{};
 };
 
 }  // namespace kvc::net

@@ -108,7 +108,7 @@ checked read_query(const request_document& document, const request_item& item, q
     rules.required_list(item.tokens, "token_ids", item.tokens.name == "token_ids_b64" ? "base64 of little-endian u32 values"
                                                                                       : "a list of integers between 0 and 4294967295");
     if (!rules.wrong()) out.tokens = document.tokens_of(item);
-    rules.extra_keys(out.extra_keys);
+    rules.extra_keys(out.partition.lora, out.partition.salt, out.extra_keys);
   }
 
   std::vector<std::string> list;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "net/extra_keys.hpp"
+
 namespace kvc::net {
 
 using kind = tape_node::kind;
@@ -96,41 +98,21 @@ bool field_rules::texts(member wanted, std::vector<std::string>& out) {
   return true;
 }
 
-namespace {
-
-/// Writes one key in its canonical form. False when it is of a kind no engine reports. Depth is bounded by the reader.
-bool write_key(const tape_node* node, const tape_node* nodes, msgpack_writer& out) {
-  switch (node->what) {
-    case kind::string: out.string(node->text()); return true;
-    case kind::binary: out.binary(std::as_bytes(std::span(node->data, node->length))); return true;
-    case kind::unsigned_integer: out.unsigned_integer(node->bits); return true;
-    case kind::negative_integer: out.integer(static_cast<std::int64_t>(node->bits)); return true;
-    case kind::array: break;
-    default: return false;
-  }
-  out.array(node->length);
-  for (const tape_node* each = node + 1; each < nodes + node->next; each = nodes + each->next) {
-    if (!write_key(each, nodes, out)) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-void field_rules::extra_keys(std::vector<std::string>& out) {
+void field_rules::extra_keys(std::string_view lora, std::string_view salt, std::vector<std::string>& out) {
   const tape_node* const node = value(member::extra_keys);
   if (wrong_ || node == nullptr) return;
   const std::string name = name_of(member::extra_keys);
   if (node->what != kind::array) return refuse(refusal_kind::invalid_type, name + " must be a list with one entry per block", name);
-  const tape_node* const nodes = document_.nodes();
-  for (const tape_node* each = node + 1; each < nodes + node->next; each = nodes + each->next) {
-    std::string& keys = out.emplace_back();
-    if (each->what == kind::nil || (each->what == kind::array && each->length == 0)) continue;
-    msgpack_writer writer(keys);
-    if (each->what != kind::array || !write_key(each, nodes, writer)) {
-      return refuse(refusal_kind::invalid_type, "an entry of " + name + " must be null or a list of strings, integers, bytes or pairs", name,
-                    out.size() - 1);
+  tape_value block = tape_value(document_.nodes(), static_cast<std::uint32_t>(node - document_.nodes())).first();
+  std::vector<extra_key> keys;
+  for (std::size_t i = 0; i < node->length; ++i, block = block.next()) {
+    if (!read_extra_keys(block, keys)) {
+      return refuse(refusal_kind::invalid_type, "an entry of " + name + " must be null or a list of strings, integers, bytes or pairs", name, i);
     }
+    extra_key_filter filter;  // engines repeat in the keys what the partition says already
+    filter.lora = lora;
+    filter.salt = i == 0 ? salt : std::string_view();
+    out.push_back(encode_extra_keys(keys, filter));
   }
 }
 

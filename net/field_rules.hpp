@@ -32,8 +32,9 @@ class field_rules {
   void boolean(member wanted, bool& out);
   /// A list of strings. True when the member was there.
   bool texts(member wanted, std::vector<std::string>& out);
-  /// Per element: null or a list of strings, integers, bytes and lists of these, as its MessagePack bytes; none: "".
-  void extra_keys(std::vector<std::string>& out);
+  /// Per element: null or a list of strings, integers, bytes and lists of these, in the canonical bytes that enter a hash; none: "".
+  /// What names the adapter or the salt is left out, see extra_keys.hpp.
+  void extra_keys(std::string_view lora, std::string_view salt, std::vector<std::string>& out);
   /// A long list that must be there. `what` says what its elements are.
   void required_list(const list_slot& list, std::string_view name, std::string_view what);
 

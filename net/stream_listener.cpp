@@ -95,7 +95,7 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (failed) {
       lane_->counters.bad_frames.add();
-      core::stream_status::add(service_.status->rejected, 1);
+      sink_.reject({}, "message", failed);
     } else {
       co_await take_live();
     }
@@ -138,11 +138,7 @@ asio::awaitable<void> stream_listener::take_live() {
   const auto live = read_live(message_);
   if (!live) {
     lane_->counters.bad_frames.add();
-    core::stream_status::add(service_.status->rejected, 1);
-    log::warn(log::module::stream, "message rejected",
-              {{"instance", service_.registration.worker.instance},
-               {"dp_rank", service_.registration.worker.rank.get()},
-               {"reason", live.error().message()}});
+    sink_.reject({}, "message", live.error());
     co_return;
   }
   if (must_verify_) co_await verify_incarnation();
@@ -173,7 +169,7 @@ asio::awaitable<void> stream_listener::take_live() {
 
 asio::awaitable<void> stream_listener::apply_live(core::seqno number) {
   const auto payload = message_.frame(2);
-  const bool is_applied = co_await sink_.apply(payload);
+  const bool is_applied = co_await sink_.apply(number, payload);
   if (!is_applied) note_lost(1);
   note_applied(number, payload);
   settle();

@@ -58,7 +58,7 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
         next = machine.on_batch(reply.number);
         note_lost(machine.lost_count() - std::exchange(lost_before, machine.lost_count()));
         if (next == action::apply) {
-          const bool is_applied = co_await sink_.apply(reply.payload);
+          const bool is_applied = co_await sink_.apply(reply.number, reply.payload);
           if (!is_applied) note_lost(1);
           note_applied(reply.number, reply.payload);
           if (machine.is_complete()) next = action::finish;
@@ -68,7 +68,7 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
       case replay_client::reply::kind::silence: next = clock::now() < give_up_at ? machine.on_silence() : machine.abandon(); break;
       case replay_client::reply::kind::unreadable:
         lane_->counters.bad_frames.add();
-        core::stream_status::add(status.rejected, 1);
+        sink_.reject({}, "replay reply", make_error_code(errc::bad_frame_count));
         next = action::ignore;
         break;
       case replay_client::reply::kind::stopped: break;

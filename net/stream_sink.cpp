@@ -1,8 +1,10 @@
 #include "net/stream_sink.hpp"
 
+#include <bit>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <string>
 
 #include "net/log.hpp"
 
@@ -31,13 +33,25 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       applier_(service.registration, member_of(service), catalog, {.max_orphans = settings.max_orphans}),
       media_(&media) {}
 
-asio::awaitable<bool> stream_sink::apply(std::span<const std::byte> payload) {
+void stream_sink::reject(std::optional<core::seqno> number, std::string_view what, error_code why) {
+  core::stream_status::add(status_->rejected, 1);
+  const std::uint64_t so_far = status_->rejected.load(std::memory_order_relaxed);
+  if (!std::has_single_bit(so_far)) return;
+  log::warn(log::module::stream, "rejected",
+            {{"what", what},
+             {"instance", registration_.worker.instance},
+             {"dp_rank", registration_.worker.rank.get()},
+             {"endpoint", registration_.endpoint},
+             {"seqno", number ? std::to_string(number->get()) : std::string("none")},
+             {"reason", why.message()},
+             {"rejected_so_far", so_far}});
+}
+
+asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std::byte> payload) {
   const auto begun = std::chrono::steady_clock::now();
   if (const auto failed = decoder_.decode(payload, batch_)) {
     lane_->counters.bad_batches.add();
-    core::stream_status::add(status_->rejected, 1);
-    log::warn(log::module::stream, "batch rejected",
-              {{"instance", registration_.worker.instance}, {"dp_rank", registration_.worker.rank.get()}, {"reason", failed.message()}});
+    reject(number, "batch", failed);
     co_return false;
   }
   core::apply_tally tally;

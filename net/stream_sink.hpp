@@ -4,7 +4,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "core/event_applier.hpp"
 #include "core/stream_status.hpp"
@@ -22,8 +24,12 @@ class stream_sink {
   /// Joins the worker's partition. Throws std::invalid_argument on a seed conflict. The references outlive the sink.
   stream_sink(lane& home, const service_info& service, core::catalog& catalog, core::medium_table& media, const stream_settings& settings);
 
-  /// Decodes and applies one batch. False: it could not be decoded and nothing was applied.
-  [[nodiscard]] asio::awaitable<bool> apply(std::span<const std::byte> payload);
+  /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
+  [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
+
+  /// Counts a message, batch or event that could not be understood, and logs it: the first ones, then ever fewer, so that a publisher of
+  /// rubbish cannot flood the log. `number` absent: the message had none.
+  void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
 
   /// Forgets all blocks of the worker.
   [[nodiscard]] asio::awaitable<void> drop_all();

@@ -9,10 +9,13 @@ namespace kvc::perf {
 bench_fleet::bench_fleet(std::uint32_t workers, std::size_t lanes) : lanes_(lanes), tallies_(lanes) {
   core::partition_key key{.tenant = "default", .model = "bench", .lora = {}, .salt = {}, .block_size = 64};
   home_ = std::make_shared<core::partition>(std::move(key), core::default_hash_seed);
+  std::vector<std::shared_ptr<core::lane_names>> names;
+  for (std::size_t i = 0; i < lanes; ++i) names.push_back(std::make_shared<core::lane_names>());
   for (std::uint32_t i = 0; i < workers; ++i) {
     core::lane_blocks::options options;
     options.worker = core::worker_id{i};
     options.copy_counting = false;
+    options.lane = names[lane_of(i)];
     workers_.push_back(std::make_unique<core::lane_blocks>(options));
   }
 }
@@ -46,14 +49,14 @@ std::size_t bench_fleet::apply(const bench_op& op) {
   return op.names.size();
 }
 
-void bench_fleet::query(std::span<const core::local_hash> locals, core::match_result& into) const {
+void bench_fleet::query(std::span<const core::local_hash> locals, std::vector<core::worker_reach>& into) const {
   home_->index().match(locals, scope_, into);
 }
 
-void bench_fleet::count(const core::match_result& found, bench_sums& sums) {
-  for (const core::worker_depth& each : found.workers) {
-    sums.pairs += each.any != 0;
-    sums.depth_sum += each.any;
+void bench_fleet::count(const std::vector<core::worker_reach>& found, bench_sums& sums) {
+  for (const core::worker_reach& each : found) {
+    sums.pairs += each.depth != 0;
+    sums.depth_sum += each.depth;
   }
 }
 

@@ -34,9 +34,9 @@ class bench_fleet {
   void remove(std::uint32_t worker, std::span<const core::engine_hash> names);
 
   /// Matches into `into`, reused by the caller.
-  void query(std::span<const core::local_hash> locals, core::match_result& into) const;
+  void query(std::span<const core::local_hash> locals, std::vector<core::worker_reach>& into) const;
   /// Adds what `found` says to `sums`.
-  static void count(const core::match_result& found, bench_sums& sums);
+  static void count(const std::vector<core::worker_reach>& found, bench_sums& sums);
 
   [[nodiscard]] std::size_t lane_of(std::uint32_t worker) const noexcept { return worker % lanes_; }
   [[nodiscard]] std::size_t lanes() const noexcept { return lanes_; }

@@ -34,7 +34,7 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   std::uint64_t worst = 0;
   bench_sums sums;
   bench_op op;
-  core::match_result found;
+  std::vector<core::worker_reach> found;
   const std::size_t before = anonymous_bytes();
   bench_fleet fleet(file.workers(), 1);
   bench_workload::cursor at(file);

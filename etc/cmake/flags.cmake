@@ -1,4 +1,8 @@
 # What every target of ours is compiled with: C++20 without extensions, short fatal warnings, the sanitizers of the preset.
+find_program(KVC_CCACHE ccache)
+if(KVC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${KVC_CCACHE})
+endif()
 add_library(kvc_flags INTERFACE)
 target_include_directories(kvc_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(kvc_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -fno-omit-frame-pointer)

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/payloads.hpp"
-#include "tests/support/stream_fixture.hpp"
+#include "tests/support/net/payloads.hpp"
+#include "tests/support/net/stream_fixture.hpp"
 
 namespace {
 

@@ -1,6 +1,9 @@
 #include "net/zmq_socket.hpp"
 
 #include <array>
+#include <exception>
+#include <functional>
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -10,8 +13,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
-#include <exception>
-#include <functional>
 
 namespace {
 
@@ -19,7 +20,9 @@ using namespace kvc::net;
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
-clock_type::time_point soon() { return clock_type::now() + 20s; }
+clock_type::time_point soon() {
+  return clock_type::now() + 20s;
+}
 
 std::string text_of(const zmq_message& message, std::size_t index) {
   const auto frame = message.frame(index);
@@ -315,7 +318,9 @@ BOOST_AUTO_TEST_CASE(what_is_not_an_endpoint_is_refused) {
   wire on;
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
   for (const char* wrong : {"", "nowhere", "tcp://", "udp://127.0.0.1:5", "tcp://127.0.0.1:no", "gopher://x:1"}) {
-    BOOST_TEST_CONTEXT(wrong) { BOOST_TEST(subscriber.connect(wrong) == make_error_code(errc::invalid_endpoint)); }
+    BOOST_TEST_CONTEXT(wrong) {
+      BOOST_TEST(subscriber.connect(wrong) == make_error_code(errc::invalid_endpoint));
+    }
   }
   zmq_socket first = on.open(zmq_socket::kind::publisher);
   zmq_socket second = on.open(zmq_socket::kind::publisher);

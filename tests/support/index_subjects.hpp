@@ -67,7 +67,6 @@ class model_subject {
   void store(core::worker_id worker, const store_step& step) { model_.store(worker, step); }
   void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium) { model_.remove(worker, name, medium); }
   void clear(core::worker_id worker, core::media_mask which, std::optional<std::size_t> only = std::nullopt, std::size_t = 0) {
-    if (only) model_.join(worker, *only);
     model_.clear(worker, which, only);
   }
 

@@ -45,7 +45,9 @@ void real_worker::store(const store_step& step) {
 void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove(name, medium, tally_); }
 
 void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::size_t budget) {
-  const partition* scope = only ? home(*only).get() : nullptr;
+  const auto scoped = only ? homes_.find(*only) : homes_.end();
+  if (only && scoped == homes_.end()) return;  // never been there
+  const partition* scope = only ? scoped->second.get() : nullptr;
   while (!blocks_.clear_some(which, scope, budget, tally_)) continue;
 }
 

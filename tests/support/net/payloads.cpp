@@ -1,4 +1,4 @@
-#include "tests/support/payloads.hpp"
+#include "tests/support/net/payloads.hpp"
 
 #include <numeric>
 

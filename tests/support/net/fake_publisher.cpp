@@ -1,4 +1,4 @@
-#include "tests/support/fake_publisher.hpp"
+#include "tests/support/net/fake_publisher.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/test/unit_test.hpp>
@@ -52,8 +52,8 @@ fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context&
   auto serve = [](std::shared_ptr<state> self) -> boost::asio::awaitable<void> {
     net::zmq_message request;
     while (!self->stopped) {
-      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-      const auto failed = co_await self->replay.receive(request, deadline);
+      const auto wake_at = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+      const auto failed = co_await self->replay.receive(request, wake_at);
       if (self->stopped) co_return;
       if (failed || request.size() != 3 || !self->how.answers) continue;
       ++self->served;

@@ -18,7 +18,7 @@
 #include "net/fleet_service.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
-#include "tests/support/fake_publisher.hpp"
+#include "tests/support/net/fake_publisher.hpp"
 
 namespace kvc::test {
 

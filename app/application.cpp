@@ -1,0 +1,158 @@
+#include "app/application.hpp"
+
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "app/process_limits.hpp"
+#include "app/publishers.hpp"
+#include "net/log.hpp"
+
+namespace kvc::app {
+
+namespace asio = boost::asio;
+namespace log = net::log;
+
+namespace {
+
+void set_levels(const settings& values) {
+  for (const auto module : {log::module::app, log::module::http, log::module::stream, log::module::fleet}) {
+    log::set_level(module, values.log_level);
+  }
+  for (const auto& [module, level] : values.log_modules) log::set_level(module, level);
+}
+
+std::string joined(const std::vector<std::uint16_t>& ports) {
+  std::string text;
+  for (const std::uint16_t port : ports) text += (text.empty() ? "" : ",") + std::to_string(port);
+  return text;
+}
+
+}  // namespace
+
+application::application(settings values, const std::vector<std::string>& warnings)
+    : values_(std::move(values)),
+      sink_(values_.to_journal),
+      engine_(values_.zmq_io_threads),
+      lanes_(values_.lanes == 0 ? usable_cpus() : values_.lanes, catalog_),
+      fleet_(lanes_, engine_, catalog_, media_, values_.streams),
+      api_({.lanes = lanes_,
+            .fleet = fleet_,
+            .catalog = catalog_,
+            .media = media_,
+            .hash_seed = values_.hash_seed,
+            .started = std::chrono::steady_clock::now(),
+            .version = KVC_VERSION,
+            .auth_tokens = values_.http.auth_tokens,
+            .auth_read_tokens = values_.http.auth_read_tokens}),
+      server_(lanes_, api_, values_.http) {
+  set_levels(values_);
+  for (const std::string& warning : warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
+}
+
+application::~application() = default;
+
+exit_code application::run() {
+  exit_code code = start();
+  if (code == exit_code::stopped) asked_to_stop_.get_future().wait();
+  const bool in_time = stop();
+  if (code == exit_code::stopped && !in_time) code = exit_code::failed;
+  log::info(log::module::app, "stopped", {{"code", static_cast<int>(code)}});
+  return code;
+}
+
+exit_code application::start() {
+  checked_publishers publishers = check_publishers(values_, media_);
+  for (const std::string& warning : publishers.warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
+  for (const std::string& fault : publishers.errors) log::error(log::module::app, "configuration", {{"error", fault}});
+  if (!publishers.errors.empty()) return exit_code::bad_configuration;
+
+  const std::uint64_t files = raise_open_files();
+  log::info(log::module::app, "starting",
+            {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
+  if (!listen()) return exit_code::failed;
+
+  prepare_signals();
+  lanes_.start(values_.pin_lanes);
+  stops_.emplace_back([this] { return lanes_.stop(values_.shutdown_timeout); });
+
+  if (!register_publishers(std::move(publishers.registrations))) return exit_code::failed;
+
+  server_.start();
+  stops_.emplace_back([this] {
+    server_.stop_accepting();
+    return true;
+  });
+  log::info(log::module::app, "listening", {{"host", values_.http_host}, {"ports", joined(server_.ports())}});
+
+  asio::post(lanes_.at(0).context, [this] { notify_->start(); });
+  stops_.emplace_back([this] {
+    notify_->stopping(values_.shutdown_timeout);
+    fleet_.drain();
+    return true;
+  });
+  return exit_code::stopped;
+}
+
+bool application::stop() {
+  bool all_in_time = true;
+  while (!stops_.empty()) {
+    all_in_time = stops_.back()() && all_in_time;
+    stops_.pop_back();
+  }
+  if (!all_in_time) log::warn(log::module::app, "requests were cut off", {{"waited_ms", values_.shutdown_timeout.count()}});
+  return all_in_time;
+}
+
+bool application::listen() {
+  for (const std::uint16_t port : values_.http_ports) {
+    if (const auto failure = server_.listen(values_.http_host, port)) {
+      log::error(log::module::app, "cannot listen", {{"address", failure->address}, {"reason", failure->why.message()}});
+      return false;
+    }
+  }
+  return true;
+}
+
+void application::prepare_signals() {
+  // A reader of our log that goes away must not take the service with it.
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  signals_.emplace(
+      lanes_.at(0).context, [this] { asked_to_stop_.set_value(); },
+      [this] {
+        sink_.write_out(std::chrono::milliseconds(100));
+        std::_Exit(static_cast<int>(exit_code::failed));
+      });
+  notify_.emplace(lanes_, [this] { return fleet_.not_ready_because(std::chrono::steady_clock::now()); });
+}
+
+bool application::register_publishers(std::vector<core::registration> publishers) {
+  // Nothing in here waits for a publisher, only for lanes, so no deadline is needed.
+  std::promise<bool> done;
+  std::future<bool> outcome = done.get_future();
+  asio::post(lanes_.at(0).context, [this, &done, publishers = std::move(publishers)] {
+    lanes_.at(0).tasks.spawn("register configured publishers", add_all(publishers, &done));
+  });
+  return outcome.get();
+}
+
+asio::awaitable<void> application::add_all(std::vector<core::registration> publishers, std::promise<bool>* done) {
+  bool all_added = true;
+  try {
+    for (const core::registration& each : publishers) {
+      const net::result<net::fleet_service::added> added = co_await fleet_.add(each);
+      if (added) continue;
+      all_added = false;
+      log::error(log::module::app, "cannot register a configured publisher",
+                 {{"instance", each.worker.instance}, {"reason", added.error().message()}});
+    }
+  } catch (...) {
+    done->set_exception(std::current_exception());
+    co_return;
+  }
+  done->set_value(all_added);
+}
+
+}  // namespace kvc::app

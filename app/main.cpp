@@ -1,0 +1,52 @@
+// Reads the configuration and does what it asks for.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "app/application.hpp"
+#include "app/config.hpp"
+#include "app/publishers.hpp"
+
+namespace {
+
+using kvc::app::command;
+using kvc::app::exit_code;
+
+void print(std::FILE* where, const std::string& text) { static_cast<void>(std::fputs(text.c_str(), where)); }
+
+/// Shows every fault, one line each. True when there is none.
+bool show_errors(const std::vector<std::string>& errors) {
+  for (const std::string& error : errors) print(stderr, "kv-conductor: " + error + "\n");
+  return errors.empty();
+}
+
+exit_code run(int argc, const char* const* argv) {
+  kvc::app::configuration config = kvc::app::read_config(kvc::app::process_inputs(argc, argv));
+  if (config.wanted == command::help) {
+    print(stdout, kvc::app::help_text());
+    return exit_code::stopped;
+  }
+  if (config.wanted == command::version) {
+    print(stdout, "kv-conductor " KVC_VERSION "\n");
+    return exit_code::stopped;
+  }
+  if (!show_errors(config.errors)) return exit_code::bad_configuration;
+  if (config.wanted == command::serve) return kvc::app::application(std::move(config.values), config.warnings).run();
+
+  for (const std::string& warning : config.warnings) print(stderr, "kv-conductor: warning: " + warning + "\n");
+  kvc::core::medium_table media;
+  if (!show_errors(kvc::app::check_publishers(config.values, media).errors)) return exit_code::bad_configuration;
+  print(stdout, config.wanted == command::print_config ? kvc::app::print_config(config) : "ok\n");
+  return exit_code::stopped;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return static_cast<int>(run(argc, argv));
+  } catch (const std::exception& failure) {
+    static_cast<void>(std::fprintf(stderr, "kv-conductor: %s\n", failure.what()));
+    return static_cast<int>(exit_code::failed);
+  }
+}

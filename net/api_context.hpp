@@ -1,0 +1,31 @@
+// What the handlers of the API share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/block_hasher.hpp"
+#include "core/catalog.hpp"
+#include "core/medium.hpp"
+#include "net/fleet_service.hpp"
+#include "net/runtime.hpp"
+
+namespace kvc::net {
+
+/// The parts of the process that requests are about, and what the answers say about the process itself. Everything referred to outlives
+/// the server; nothing here changes while it runs.
+struct api_context {
+  runtime& lanes;
+  fleet_service& fleet;
+  core::catalog& catalog;
+  core::medium_table& media;
+  std::uint64_t hash_seed = core::default_hash_seed;  ///< of registrations that name none
+  std::chrono::steady_clock::time_point started{};
+  std::string version = {};
+  std::vector<std::string> auth_tokens = {};          ///< may do everything; with both lists empty, anybody may
+  std::vector<std::string> auth_read_tokens = {};     ///< may do what changes nothing
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,276 @@
+#include "net/api_inspect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/answer_writer.hpp"
+#include "net/http_reply.hpp"
+
+namespace kvc::net {
+namespace {
+
+using core::stream_status;
+
+template <class Number>
+Number now_of(const std::atomic<Number>& value) {
+  return value.load(std::memory_order_relaxed);
+}
+
+void write_lag(answer_writer& out, std::int64_t last_applied_ns, time_point now) {
+  out.key("lag_ms");
+  if (last_applied_ns == 0) return out.nothing();
+  const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+  out.number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - last_applied_ns) / 1'000'000));
+}
+
+void write_blocks(answer_writer& out, const core::medium_table& media, const std::array<std::uint64_t, core::max_media>& blocks) {
+  out.key("blocks");
+  out.object();
+  for (std::size_t i = 0; i < media.size() && i < blocks.size(); ++i) {
+    if (i < 3 || blocks[i] != 0) out.member(media.name(static_cast<core::medium_id>(i)), blocks[i]);
+  }
+  out.end_object();
+}
+
+std::array<std::uint64_t, core::max_media> blocks_of(const stream_status& status) {
+  std::array<std::uint64_t, core::max_media> blocks{};
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = now_of(status.blocks[i]);
+  return blocks;
+}
+
+void write_registration(answer_writer& out, const core::registration& from, const core::medium_table& media) {
+  const auto both = [&out](std::string_view capitalised, std::string_view ours, const auto& value) {
+    out.member(capitalised, value);
+    out.member(ours, value);
+  };
+  both("Endpoint", "endpoint", from.endpoint);
+  both("ReplayEndpoint", "replay_endpoint", from.replay_endpoint);
+  both("Type", "type", core::to_string(from.type));
+  both("ModelName", "modelname", from.partition.model);
+  both("LoraName", "lora_name", from.partition.lora);
+  both("TenantID", "tenant_id", from.worker.tenant);
+  both("InstanceID", "instance_id", from.worker.instance);
+  both("BlockSize", "block_size", from.partition.block_size);
+  both("DPRank", "dp_rank", from.worker.rank.get());
+  both("AdditionalSalt", "additionalsalt", from.partition.salt);
+  out.member("topic", from.topic);
+  out.member("bind", from.bind);
+  out.member("hash_seed", from.hash_seed);
+  out.member("medium", media.name(from.medium));
+  out.member("backend_id", from.backend_id);
+  out.member("copy_counting", from.copy_counting);
+  out.member("shared", from.shared);
+  out.member("class", from.worker.kind == core::publisher_class::pool ? "pool" : "engine");
+}
+
+void write_stream(answer_writer& out, const stream_status& status, time_point now) {
+  out.member("state", core::to_string(now_of(status.state)));
+  out.member("connection", core::to_string(now_of(status.connection)));
+  const std::uint64_t last_seqno = now_of(status.last_seqno);
+  out.key("last_seqno");
+  if (last_seqno == stream_status::no_seqno) {
+    out.nothing();
+  } else {
+    out.number(last_seqno);
+  }
+  write_lag(out, now_of(status.last_applied_ns), now);
+  out.member("batches", now_of(status.batches));
+  out.member("events", now_of(status.events));
+  out.member("rejected", now_of(status.rejected));
+  out.member("stale_batches", now_of(status.stale_batches));
+  out.member("gaps", now_of(status.gaps));
+  out.member("replays", now_of(status.replays));
+  out.member("replays_failed", now_of(status.replays_failed));
+  out.member("restarts", now_of(status.restarts));
+  out.member("missing", now_of(status.missing));
+  out.member("orphans", now_of(status.orphans));
+  out.member("unknown_removals", now_of(status.unknown_removals));
+  out.member("rank_mismatches", now_of(status.rank_mismatches));
+}
+
+std::vector<const service_info*> chosen(const fleet_view& fleet, const http_request& request) {
+  const std::string_view instance = request.parameter("instance_id");
+  std::vector<const service_info*> found;
+  for (const service_info& each : fleet) {
+    if (instance.empty() || each.registration.worker.instance == instance) found.push_back(&each);
+  }
+  return found;
+}
+
+bool is_same_worker(const service_info& left, const service_info& right) {
+  const core::worker_key& a = left.registration.worker;
+  const core::worker_key& b = right.registration.worker;
+  return a.tenant == b.tenant && a.instance == b.instance && a.rank == b.rank;
+}
+
+}  // namespace
+
+http_reply list_services(const api_context& context, const http_request& request, time_point now) {
+  const auto fleet = context.fleet.view().get();
+  const std::vector<const service_info*> found = chosen(*fleet, request);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(2);
+  out.member("count", found.size());
+  out.key("services");
+  out.list(found.size());
+  for (const service_info* each : found) {
+    out.object();
+    write_registration(out, each->registration, context.media);
+    write_stream(out, *each->status, now);
+    write_blocks(out, context.media, blocks_of(*each->status));
+    out.member("generation", each->generation.get());
+    out.member("lane", each->lane);
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply list_workers(const api_context& context, const http_request& request, time_point now) {
+  const auto fleet = context.fleet.view().get();
+  const std::vector<const service_info*> found = chosen(*fleet, request);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(2);
+  out.key("workers");
+  out.list();
+  std::size_t workers = 0;
+  for (std::size_t i = 0; i < found.size(); ++workers) {
+    // The view is sorted by worker: an engine stream and a pool stream of one rank follow each other.
+    const service_info& first = *found[i];
+    std::array<std::uint64_t, core::max_media> blocks{};
+    std::int64_t newest = 0;
+    bool is_whole = true;
+    core::stream_state state = core::stream_state::whole;
+    for (; i < found.size() && is_same_worker(first, *found[i]); ++i) {
+      const stream_status& status = *found[i]->status;
+      const auto held = blocks_of(status);
+      for (std::size_t m = 0; m < blocks.size(); ++m) blocks[m] += held[m];
+      newest = std::max(newest, now_of(status.last_applied_ns));
+      const core::stream_state now_in = now_of(status.state);
+      if (is_whole) state = now_in;
+      is_whole = is_whole && now_in == core::stream_state::whole;
+    }
+    out.object();
+    out.member("instance_id", first.registration.worker.instance);
+    out.member("tenant_id", first.registration.worker.tenant);
+    out.member("dp_rank", first.registration.worker.rank.get());
+    out.member("state", core::to_string(state));
+    out.member("whole", is_whole);
+    write_lag(out, newest, now);
+    write_blocks(out, context.media, blocks);
+    out.end_object();
+  }
+  out.end_list();
+  out.member("count", workers);
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply list_partitions(const api_context& context, const http_request& request) {
+  const auto view = context.catalog.view().get();
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(2);
+  out.member("count", view->partitions.size());
+  out.key("partitions");
+  out.list(view->partitions.size());
+  for (const auto& [key, partition] : view->partitions) {
+    out.object();
+    out.member("tenant_id", key.tenant);
+    out.member("model", key.model);
+    out.member("lora_name", key.lora);
+    out.member("additional_salt", key.salt);
+    out.member("block_size", key.block_size);
+    out.member("hash_seed", partition->partition->seed());
+    out.member("blocks", partition->partition->index().blocks());
+    out.member("bytes", partition->partition->index().bytes());
+    out.member("workers", partition->members.size());
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply say_alive(const http_request& request) {
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(1);
+  out.member("status", "healthy");
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply say_health(const api_context& context, const http_request& request, time_point now) {
+  const auto fleet = context.fleet.view().get();
+  const auto partitions = context.catalog.view().get();
+  constexpr std::array states{core::stream_state::joining,    core::stream_state::whole, core::stream_state::recovering,
+                              core::stream_state::incomplete, core::stream_state::stale, core::stream_state::stopped};
+  std::uint64_t connections = 0;
+  for (std::size_t i = 0; i < context.lanes.size(); ++i) connections += context.lanes.at(i).counters.connections_open.get();
+
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object();
+  out.member("status", "healthy");
+  out.member("version", context.version);
+  out.member("uptime_s", static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now - context.started).count()));
+  out.key("components");
+  out.object();
+  out.member("lanes", context.lanes.size());
+  out.key("http");
+  out.object();
+  out.member("connections", connections);
+  out.member("draining", context.fleet.is_draining());
+  out.end_object();
+  out.key("streams");
+  out.object();
+  out.member("count", fleet->size());
+  for (const core::stream_state state : states) {
+    const auto in_state = std::ranges::count_if(*fleet, [state](const service_info& each) { return now_of(each.status->state) == state; });
+    out.member(core::to_string(state), static_cast<std::uint64_t>(in_state));
+  }
+  out.end_object();
+  out.key("index");
+  out.object();
+  std::uint64_t blocks = 0;
+  for (const auto& [key, partition] : partitions->partitions) blocks += partition->partition->index().blocks();
+  out.member("partitions", partitions->partitions.size());
+  out.member("blocks", blocks);
+  out.end_object();
+  out.end_object();
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply say_ready(const api_context& context, const http_request& request, time_point now) {
+  const std::vector<std::string> reasons = context.fleet.not_ready_because(now);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  if (reasons.empty()) {
+    out.object(1);
+    out.member("status", "ready");
+    out.end_object();
+    return ok_reply(std::move(body), request.answer_form);
+  }
+  const bool is_draining = context.fleet.is_draining();
+  out.object(4);
+  out.member("status", "not ready");
+  out.member("error", is_draining ? "the server is shutting down" : "some streams are not whole yet");
+  out.member("reason", reason_of(is_draining ? refusal_kind::draining : refusal_kind::overloaded));
+  out.key("reasons");
+  out.list(reasons.size());
+  for (const std::string& each : reasons) out.text(each);
+  out.end_list();
+  out.end_object();
+  return not_ready_reply(std::move(body), request.answer_form);
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,231 @@
+#include "net/api_query.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::net {
+namespace {
+
+using core::medium_id;
+using row = query_scratch::row;
+
+constexpr core::media_mask always_shown = core::mask_of(medium_id::gpu) | core::mask_of(medium_id::cpu) | core::mask_of(medium_id::disk);
+constexpr std::size_t kept_locals = 1U << 18;  ///< blocks; more was for an unusually long prompt and goes back
+
+/// The media a query asks about; words nobody has ever reported stand for nothing.
+core::media_mask mask_of_words(const std::vector<std::string>& words, const core::medium_table& media) {
+  core::media_mask mask = 0;
+  for (const std::string& word : words) {
+    medium_id found{};
+    if (media.find(word, found)) mask = static_cast<core::media_mask>(mask | core::mask_of(found));
+  }
+  return mask;
+}
+
+/// How troubled a stream is; a row shows the worst of its members.
+int severity(core::stream_state state) {
+  switch (state) {
+    case core::stream_state::whole: return 0;
+    case core::stream_state::joining: return 1;
+    case core::stream_state::recovering: return 2;
+    case core::stream_state::stale: return 3;
+    case core::stream_state::incomplete: return 4;
+    case core::stream_state::stopped: return 5;
+  }
+  return 0;
+}
+
+/// One query being answered.
+class answering {
+ public:
+  answering(const query_request& query, const query_source& source, query_scratch& scratch, answer_writer& out)
+      : query_(query), source_(source), scratch_(scratch), out_(out) {}
+
+  void run() {
+    const core::partition_view* const found = source_.partitions.find(query_.partition);
+    if (found == nullptr && query_.instance.empty()) {
+      out_.object(0);
+      out_.end_object();
+      return;
+    }
+    if (query_.media) asked_ = mask_of_words(*query_.media, source_.media);
+    scratch_.rows.clear();
+    scratch_.matched.clear();
+    if (found != nullptr) {
+      members_ = found->members;
+      match(*found);
+      collect_rows();
+      filter_rows();
+    }
+    const bool is_unknown = scratch_.rows.empty() && !query_.instance.empty();
+    out_.object(1);
+    out_.key(query_.partition.tenant);
+    out_.object(is_unknown ? 1 : scratch_.rows.size());
+    if (is_unknown) {
+      out_.key(query_.instance);
+      write_row(row{});
+    }
+    for (const row& each : scratch_.rows) {
+      out_.key(members_[each.first].key.instance);
+      write_row(each);
+    }
+    out_.end_object();
+    out_.end_object();
+  }
+
+ private:
+  void match(const core::partition_view& found) {
+    const core::match_scope* scope = &found.scope;
+    if (query_.media) {
+      scratch_.scope = found.scope;
+      scratch_.scope.media = asked_;
+      scope = &scratch_.scope;
+    }
+    const core::partition& partition = *found.partition;
+    std::size_t blocks = query_.hashes.size();
+    if (query_.by_hash) {
+      partition.index().match(query_.hashes, *scope, scratch_.matched);
+    } else {
+      scratch_.locals.clear();
+      if (scratch_.locals.capacity() > kept_locals) scratch_.locals.shrink_to_fit();
+      core::hash_blocks(query_.tokens, partition.key().block_size, partition.seed(), scratch_.locals, query_.extra_keys);
+      blocks = scratch_.locals.size();
+      partition.index().match(std::span<const core::local_hash>(scratch_.locals), *scope, scratch_.matched);
+    }
+    source_.counters.queried_blocks.add(blocks);
+    std::uint32_t deepest = scratch_.matched.pools_alone.any;
+    for (const core::worker_depth& each : scratch_.matched.workers) deepest = std::max(deepest, each.any);
+    source_.counters.matched_blocks.add(deepest);
+  }
+
+  /// Members are sorted by instance, rank and class, so the rows come in the order of their names.
+  void collect_rows() {
+    for (std::size_t first = 0; first < members_.size();) {
+      const std::string& instance = members_[first].key.instance;
+      row found;
+      found.first = first;
+      found.last = first;
+      bool has_engine = false;
+      for (; found.last < members_.size() && members_[found.last].key.instance == instance; ++found.last) {
+        const core::member& each = members_[found.last];
+        has_engine = has_engine || each.key.kind == core::publisher_class::engine;
+        if (each.media_seen) found.seen = static_cast<core::media_mask>(found.seen | each.media_seen->load(std::memory_order_relaxed));
+      }
+      first = found.last;
+      if (!is_wanted(instance)) continue;
+      for (std::size_t i = found.first; i < found.last; ++i) {
+        if (counts(i, has_engine)) found.longest = std::max<std::uint64_t>(found.longest, depth(i).any);
+      }
+      scratch_.rows.push_back(found);
+    }
+  }
+
+  [[nodiscard]] bool is_wanted(const std::string& instance) const {
+    if (!query_.instance.empty()) return instance == query_.instance;
+    return !query_.instances || std::ranges::find(*query_.instances, instance) != query_.instances->end();
+  }
+
+  /// An engine's ranks stand for their instance; pools do only where there is no engine.
+  [[nodiscard]] bool counts(std::size_t index, bool has_engine) const {
+    return !has_engine || members_[index].key.kind == core::publisher_class::engine;
+  }
+  [[nodiscard]] bool has_engine(const row& which) const {
+    const auto part = members_.subspan(which.first, which.last - which.first);
+    return std::ranges::any_of(part, [](const core::member& each) { return each.key.kind == core::publisher_class::engine; });
+  }
+  [[nodiscard]] const core::worker_depth& depth(std::size_t index) const { return scratch_.matched.of(members_[index].id); }
+  [[nodiscard]] std::uint64_t in_tokens(std::uint64_t blocks) const { return blocks * query_.partition.block_size; }
+
+  void filter_rows() {
+    std::vector<row>& rows = scratch_.rows;
+    if (!query_.instance.empty()) return;
+    std::erase_if(rows, [this](const row& each) { return in_tokens(each.longest) < query_.min_match; });
+    if (!query_.top_k || *query_.top_k >= rows.size()) return;
+    std::ranges::stable_sort(rows, std::ranges::greater{}, &row::longest);
+    rows.resize(static_cast<std::size_t>(*query_.top_k));
+  }
+
+  void write_row(const row& which) {
+    const bool engines = has_engine(which);
+    core::worker_depth best;  // per column the best single rank
+    std::size_t ranks = 0;
+    for (std::size_t i = which.first; i < which.last; ++i) {
+      if (!counts(i, engines)) continue;
+      ++ranks;
+      const core::worker_depth& each = depth(i);
+      best.any = std::max(best.any, each.any);
+      best.device_or_host = std::max(best.device_or_host, each.device_or_host);
+      for (std::size_t m = 0; m < core::max_media; ++m) best.on[m] = std::max(best.on[m], each.on[m]);
+    }
+    const unsigned columns = query_.media ? asked_ : static_cast<unsigned>(always_shown | which.seen);
+    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U));
+    out_.member("longest_matched", in_tokens(best.any));
+    if ((columns & core::mask_of(medium_id::gpu)) != 0) write_column(best, 0);  // before DP, as clients know it
+    out_.key("DP");
+    out_.object(ranks);
+    for (std::size_t i = which.first; i < which.last; ++i) {
+      if (counts(i, engines)) out_.member(std::to_string(members_[i].key.rank.get()), in_tokens(depth(i).any));
+    }
+    out_.end_object();
+    for (unsigned rest = columns & ~1U; rest != 0; rest &= rest - 1) write_column(best, static_cast<std::size_t>(std::countr_zero(rest)));
+    if (query_.detail) write_detail(which, best);
+    out_.end_object();
+  }
+
+  void write_column(const core::worker_depth& best, std::size_t medium) {
+    out_.member(source_.media.name(static_cast<medium_id>(medium)), in_tokens(best.on[medium]));
+  }
+
+  void write_detail(const row& which, const core::worker_depth& best) {
+    out_.key("tiers");
+    out_.object(3);
+    out_.member("gpu", in_tokens(best.on[0]));
+    out_.member("cpu", in_tokens(best.device_or_host));
+    out_.member("disk", in_tokens(best.any));
+    out_.end_object();
+
+    std::string_view state = "unknown";
+    int worst = -1;
+    std::int64_t newest = 0;
+    std::uint64_t missing = 0;
+    for (std::size_t i = which.first; i < which.last; ++i) {
+      const core::stream_status* const status = members_[i].status.get();
+      if (status == nullptr) continue;
+      const core::stream_state now = status->state.load(std::memory_order_relaxed);
+      if (severity(now) > worst) {
+        worst = severity(now);
+        state = core::to_string(now);
+      }
+      newest = std::max(newest, status->last_applied_ns.load(std::memory_order_relaxed));
+      missing += status->missing.load(std::memory_order_relaxed);
+    }
+    out_.member("state", state);
+    out_.key("lag_ms");
+    if (newest == 0) {
+      out_.nothing();  // no batch has ever been applied
+    } else {
+      const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(source_.now.time_since_epoch()).count();
+      out_.number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - newest) / 1'000'000));
+    }
+    out_.member("missing", missing);
+    out_.member("seq_hashes", std::uint64_t{best.any});
+  }
+
+  const query_request& query_;
+  const query_source& source_;
+  query_scratch& scratch_;
+  answer_writer& out_;
+  std::span<const core::member> members_;
+  core::media_mask asked_ = core::all_media;
+};
+
+}  // namespace
+
+void answer_query(const query_request& query, const query_source& source, query_scratch& scratch, answer_writer& out) {
+  answering(query, source, scratch, out).run();
+}
+
+}  // namespace kvc::net

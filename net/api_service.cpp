@@ -1,0 +1,139 @@
+#include "net/api_service.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "net/answer_writer.hpp"
+#include "net/api_inspect.hpp"
+#include "net/api_query.hpp"
+#include "net/api_registry.hpp"
+#include "net/api_types.hpp"
+#include "net/http_auth.hpp"
+#include "net/http_reply.hpp"
+#include "net/http_router.hpp"
+#include "net/metrics.hpp"
+#include "net/openapi.hpp"
+#include "net/request_document.hpp"
+
+namespace kvc::net {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr std::size_t queries_per_turn = 16;  ///< of a batch, before other work of the lane gets a turn
+
+}  // namespace
+
+struct api_service::scratch {
+  request_document document;
+  query_scratch query;
+};
+
+api_service::api_service(api_context context) : context_(std::move(context)) {
+  for (std::size_t i = 0; i < context_.lanes.size(); ++i) scratches_.push_back(std::make_unique<scratch>());
+}
+api_service::~api_service() = default;
+
+http_plan api_service::plan(const http_request& head) {
+  http_plan planned;
+  const routed found = find_route(head.method, head.path);
+  if (found.entry == nullptr) {
+    const refusal unknown{refusal_kind::unknown_path, "there is no such path"};
+    planned.refusal = found.path_exists ? wrong_method_reply(found.allowed, head.answer_form) : reply_with(unknown, head.answer_form);
+    return planned;
+  }
+  planned.counter = found.entry->counter;
+  planned.handler = static_cast<std::uint8_t>(found.entry->endpoint);
+  planned.waits = found.entry->endpoint == endpoint::query_batch || found.entry->access == access::write;
+  const checked denied = check_access(found.entry->access, head.authorization, context_.auth_tokens, context_.auth_read_tokens);
+  if (denied) planned.refusal = reply_with(*denied, head.answer_form);
+  return planned;
+}
+
+http_reply api_service::answer_query_request(lane& here, const http_request& request, bool by_hash) {
+  scratch& reused = *scratches_[here.index()];
+  checked wrong = reused.document.read(request.body, request.body_form, request_document::shape::single);
+  query_request query;
+  if (!wrong) {
+    const query_kind kind = by_hash ? query_kind::hashes : query_kind::tokens;
+    wrong = read_query(reused.document, reused.document.items().front(), kind, query);
+  }
+  if (wrong) return reply_with(*wrong, request.answer_form);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
+  answer_query(query, source, reused.query, out);
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply api_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
+  const steady::time_point now = steady::now();
+  switch (static_cast<endpoint>(plan.handler)) {
+    case endpoint::query: return answer_query_request(here, request, false);
+    case endpoint::query_by_hash: return answer_query_request(here, request, true);
+    case endpoint::services: return list_services(context_, request, now);
+    case endpoint::workers: return list_workers(context_, request, now);
+    case endpoint::global_view: return list_partitions(context_, request);
+    case endpoint::alive: return say_alive(request);
+    case endpoint::health: return say_health(context_, request, now);
+    case endpoint::ready: return say_ready(context_, request, now);
+    case endpoint::metrics: return metrics_reply(context_, now);
+    case endpoint::openapi: return openapi_reply(context_.version);
+    case endpoint::query_batch:
+    case endpoint::register_publisher:
+    case endpoint::unregister_publisher: break;
+  }
+  return reply_with(refusal{refusal_kind::unsupported, "this route has to be waited for"}, request.answer_form);
+}
+
+/// Memory of its own, because other requests of the lane are answered between its turns.
+asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
+  const auto own = std::make_unique<scratch>();
+  const checked unreadable = own->document.read(request.body, request.body_form, request_document::shape::batch);
+  if (unreadable) co_return reply_with(*unreadable, request.answer_form);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(1);
+  out.key("results");
+  out.list(own->document.items().size());
+  std::size_t in_turn = 0;
+  for (std::size_t i = 0; i < own->document.items().size(); ++i) {
+    if (++in_turn > queries_per_turn) {
+      in_turn = 1;
+      co_await asio::post(here.context, asio::use_awaitable);
+    }
+    query_request query;
+    const checked wrong = read_query(own->document, own->document.items()[i], query_kind::either, query);
+    if (wrong) {
+      write_refusal(out, *wrong);
+    } else {
+      const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
+      answer_query(query, source, own->query, out);
+    }
+  }
+  out.end_list();
+  out.end_object();
+  co_return ok_reply(std::move(body), request.answer_form);
+}
+
+asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& request, const http_plan& plan) {
+  const auto asked = static_cast<endpoint>(plan.handler);
+  if (asked == endpoint::query_batch) co_return co_await answer_batch(here, request);
+  const wire_form form = request.answer_form;
+  request_document& document = scratches_[here.index()]->document;  // not used after the first wait
+  const checked unreadable = document.read(request.body, request.body_form, request_document::shape::single);
+  if (unreadable) co_return reply_with(*unreadable, form);
+  if (asked == endpoint::register_publisher) {
+    registration_request wanted;
+    const checked wrong = read_registration(document, document.items().front(), context_.hash_seed, context_.media, wanted);
+    if (wrong) co_return reply_with(*wrong, form);
+    co_return co_await register_publisher(context_, std::move(wanted), form);
+  }
+  unregistration which;
+  const checked wrong = read_unregistration(document, document.items().front(), which);
+  if (wrong) co_return reply_with(*wrong, form);
+  co_return co_await unregister_publisher(context_, std::move(which), form);
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,35 @@
+// The API as the server sees it: routes, access, and a handler for each.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/api_context.hpp"
+#include "net/http_service.hpp"
+
+namespace kvc::net {
+
+/// Serves every route of the indexer's surface. Keeps the memory that queries of one lane reuse; nothing else.
+/// Lane: called on any lane with that lane; one object serves them all. What the context refers to outlives it.
+class api_service final : public http_service {
+ public:
+  explicit api_service(api_context context);
+  ~api_service() override;
+
+  [[nodiscard]] http_plan plan(const http_request& head) override;
+  [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;
+  [[nodiscard]] asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override;
+
+  [[nodiscard]] const api_context& context() const noexcept { return context_; }
+
+ private:
+  struct scratch;
+
+  [[nodiscard]] http_reply answer_query_request(lane& here, const http_request& request, bool by_hash);
+  [[nodiscard]] asio::awaitable<http_reply> answer_batch(lane& here, const http_request& request);
+
+  api_context context_;
+  std::vector<std::unique_ptr<scratch>> scratches_;  ///< by lane; each touched on its lane only
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,162 @@
+#include "net/event_codec.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "net/event_codec_standard.hpp"
+#include "net/event_codec_vllm.hpp"
+#include "net/event_fields.hpp"
+
+namespace kvc::net {
+namespace {
+
+using kind = tape_value::kind;
+
+/// Seconds and milliseconds since the epoch differ by so much that the size tells them apart. (Source: kv-events.md section 10, case 13.)
+constexpr double first_millisecond = 1e11;
+
+/// False when it is no time at all.
+bool read_time(tape_value from, double& seconds) {
+  if (!from.has_value()) return true;
+  double raw = 0;
+  if (from.is(kind::real)) {
+    raw = std::isfinite(from.node().number) ? from.node().number : 0;
+  } else if (from.is(kind::unsigned_integer)) {
+    raw = static_cast<double>(from.node().bits);
+  } else {
+    return false;
+  }
+  seconds = raw > first_millisecond ? raw / 1000 : raw;
+  return true;
+}
+
+/// Informational like the time: a rank that is none is left out.
+void read_rank(tape_value from, core::event_batch& out) {
+  const std::optional<std::uint32_t> rank = from.as_u32();
+  if (rank) out.rank = core::dp_rank{*rank};
+}
+
+struct batch_parts {
+  tape_value time;
+  tape_value events;
+  tape_value rank;
+  tape_value event_time;  ///< of a bare event
+};
+
+batch_parts parts_of_array(tape_value root) {
+  batch_parts parts;
+  if (root.length() < 2) return parts;
+  parts.time = root.first();
+  parts.events = parts.time.next();
+  if (root.length() > 2) parts.rank = parts.events.next();
+  return parts;
+}
+
+batch_parts parts_of_map(tape_value root) {
+  batch_parts parts;
+  tape_value key = root.first();
+  for (std::uint32_t i = 0; i < root.length(); ++i) {
+    const tape_value value = key.next();
+    const std::string_view name = key.is(kind::string) ? key.text() : std::string_view();
+    if (name == "ts") parts.time = value;
+    if (name == "events") parts.events = value;
+    if (name == "data_parallel_rank" || name == "dp_rank") parts.rank = value;
+    if (name == "timestamp") parts.event_time = value;
+    key = value.next();
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string_view to_string(reject_reason reason) noexcept {
+  switch (reason) {
+    case reject_reason::none:
+      return "none";
+    case reject_reason::not_an_event:
+      return "not_an_event";
+    case reject_reason::unknown_tag:
+      return "unknown_tag";
+    case reject_reason::missing_field:
+      return "missing_field";
+    case reject_reason::wrong_type:
+      return "wrong_type";
+    case reject_reason::bad_token:
+      return "bad_token";
+    case reject_reason::too_many_elements:
+      return "too_many_elements";
+    case reject_reason::repeated_hash:
+      return "repeated_hash";
+    case reject_reason::own_parent:
+      return "own_parent";
+    case reject_reason::remote:
+      return "remote";
+  }
+  return "unknown";
+}
+
+event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt)
+    : type_(type), media_(&media), salt_(std::move(salt)) {}
+
+error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {
+  out.timestamp_s = 0;
+  out.rank.reset();
+  out.events.clear();
+  out.rejected_events = 0;
+  error_code failure = tape_.parse(payload);
+  if (!failure) failure = decode_envelope(tape_value(tape_.nodes().data(), 0), out);
+  if (failure) {
+    out.events.clear();
+    out.rejected_events = 0;
+  }
+  return failure;
+}
+
+error_code event_decoder::decode_envelope(tape_value root, core::event_batch& out) {
+  context_.media = media_;
+  context_.type = type_;
+  context_.salt = salt_;  // here rather than at construction: a view into this object must not survive its being moved
+  batch_parts parts;
+  if (root.is(kind::array)) {
+    parts = parts_of_array(root);
+  } else if (root.is(kind::map)) {
+    parts = parts_of_map(root);
+  }
+  const bool is_bare_event = root.is(kind::map) && !parts.events.has_value();
+  if (is_bare_event && read_time(parts.event_time, out.timestamp_s)) {
+    const reject_reason why = decode_event(root, out);
+    if (why == reject_reason::not_an_event) return errc::not_a_batch;
+    note(why, out);
+    return {};
+  }
+  if (!parts.events.is(kind::array) || !read_time(parts.time, out.timestamp_s)) return errc::not_a_batch;
+  read_rank(parts.rank, out);
+  return decode_events(parts.events, out);
+}
+
+error_code event_decoder::decode_events(tape_value events, core::event_batch& out) {
+  if (events.length() > max_batch_events) return errc::too_many_elements;
+  out.events.reserve(events.length());
+  tape_value item = events.first();
+  for (std::uint32_t i = 0; i < events.length(); ++i, item = item.next()) note(decode_event(item, out), out);
+  return {};
+}
+
+reject_reason event_decoder::decode_event(tape_value from, core::event_batch& out) {
+  event_fields fields;
+  reject_reason why = reject_reason::not_an_event;
+  if (from.is(kind::array)) {
+    why = read_vllm_array(from, fields);
+  } else if (from.is(kind::map)) {
+    why = is_standard_map(from) ? read_standard_map(from, fields) : read_vllm_map(from, fields);
+  }
+  return why == reject_reason::none ? append_event(fields, context_, out.events) : why;
+}
+
+void event_decoder::note(reject_reason why, core::event_batch& out) {
+  if (why == reject_reason::none) return;
+  ++counts_.rejected[static_cast<std::size_t>(why)];
+  ++out.rejected_events;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,115 @@
+#include "net/http_parser.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+
+namespace kvc::net {
+
+namespace http = boost::beast::http;
+namespace asio = boost::asio;
+
+namespace {
+
+/// A body that is a string and believes no length before the bytes are there.
+struct growing_body {
+  using value_type = std::string;
+
+  class reader {
+   public:
+    template <bool IsRequest, class Fields>
+    reader(http::header<IsRequest, Fields>&, value_type& body) : body_(body) {}
+
+    void init(const boost::optional<std::uint64_t>&, error_code& failed) { failed = {}; }
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, error_code& failed) {
+      failed = {};
+      std::size_t taken = 0;
+      for (auto next = asio::buffer_sequence_begin(buffers); next != asio::buffer_sequence_end(buffers); ++next) {
+        const asio::const_buffer piece = *next;
+        body_.append(static_cast<const char*>(piece.data()), piece.size());
+        taken += piece.size();
+      }
+      return taken;
+    }
+    void finish(error_code& failed) { failed = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
+request_parser::step step_for(const error_code& failed) {
+  if (failed == http::error::header_limit) return request_parser::step::head_too_large;
+  if (failed == http::error::body_limit) return request_parser::step::body_too_large;
+  return request_parser::step::bad;
+}
+
+}  // namespace
+
+struct request_parser::state {
+  http::request_parser<growing_body> parser;
+  bool head_told = false;
+};
+
+request_parser::request_parser(std::size_t max_header_bytes, std::size_t max_body_bytes)
+    : max_header_bytes_(max_header_bytes), max_body_bytes_(max_body_bytes) {}
+request_parser::~request_parser() = default;
+
+void request_parser::begin() {
+  state_ = std::make_unique<state>();
+  state_->parser.header_limit(static_cast<std::uint32_t>(max_header_bytes_));
+  state_->parser.body_limit(max_body_bytes_);
+  state_->parser.eager(false);
+}
+
+void request_parser::end() noexcept { state_.reset(); }
+
+request_parser::fed request_parser::feed(std::span<const char> bytes) {
+  auto& parser = state_->parser;
+  fed result;
+  for (;;) {
+    if (parser.is_header_done() && !state_->head_told) {
+      state_->head_told = true;
+      parser.eager(true);
+      result.now = step::has_head;
+      return result;
+    }
+    if (parser.is_done()) {
+      result.now = step::complete;
+      return result;
+    }
+    const std::span<const char> rest = bytes.subspan(result.used);
+    if (rest.empty()) return result;
+    error_code failed;
+    const std::size_t used = parser.put(asio::const_buffer(rest.data(), rest.size()), failed);
+    result.used += used;
+    if (failed == http::error::need_more) {
+      result.now = step::needs_more;
+      if (used == 0 || result.used == bytes.size()) return result;
+    } else if (failed) {
+      result.now = step_for(failed);
+      return result;
+    }
+  }
+}
+
+std::string_view request_parser::method() const { return state_->parser.get().method_string(); }
+std::string_view request_parser::target() const { return state_->parser.get().target(); }
+std::string_view request_parser::header(std::string_view name) const { return state_->parser.get()[name]; }
+bool request_parser::keep_alive() const { return state_->parser.get().keep_alive(); }
+
+bool request_parser::expects_continue() const {
+  return boost::beast::iequals(state_->parser.get()[http::field::expect], "100-continue");
+}
+
+std::optional<std::uint64_t> request_parser::content_length() const {
+  const auto length = state_->parser.content_length();
+  return length ? std::optional<std::uint64_t>(*length) : std::nullopt;
+}
+
+bool request_parser::has_body() const { return !state_->parser.is_done(); }
+std::string& request_parser::body() { return state_->parser.get().body(); }
+
+}  // namespace kvc::net

@@ -1,0 +1,42 @@
+// The one interface through which the HTTP side meets what is served.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "core/counters.hpp"
+#include "net/http_message.hpp"
+#include "net/runtime.hpp"
+
+namespace kvc::net {
+
+/// What is known about a request once its head has been read.
+struct http_plan {
+  std::optional<http_reply> refusal;          ///< the answer, whatever the body says
+  core::route counter = core::route::other;   ///< where the request is counted
+  std::uint8_t handler = 0;                   ///< the service's own mark, handed back to it
+  bool waits = false;                         ///< answering may have to wait for others: use `answer`, not `answer_now`
+};
+
+/// Answers requests. The server calls it on the lane that read the request, any number of requests at a time.
+class http_service {
+ public:
+  http_service() = default;
+  http_service(const http_service&) = delete;
+  http_service& operator=(const http_service&) = delete;
+  virtual ~http_service() = default;
+
+  /// Looks at method, path, query and authorization only; the body has not been read.
+  [[nodiscard]] virtual http_plan plan(const http_request& head) = 0;
+
+  /// The answer, at once. Precondition: the plan does not wait. Work is bounded by the size of the request.
+  [[nodiscard]] virtual http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) = 0;
+
+  /// The answer, after waiting. The request and the plan outlive the call. The server gives up waiting at its deadline and answers in its
+  /// place; the call then goes on to its end unheard, so it must leave a state that makes sense either way. Never cancelled but at once.
+  [[nodiscard]] virtual asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) = 0;
+};
+
+}  // namespace kvc::net

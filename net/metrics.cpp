@@ -1,0 +1,236 @@
+#include "net/metrics.hpp"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/http_reply.hpp"
+
+namespace kvc::net {
+namespace {
+
+using core::lane_counter;
+using core::lane_counters;
+using core::latency_histogram;
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using labels = std::vector<ClientMetric::Label>;
+
+/// The families of one scrape.
+class exposition {
+ public:
+  explicit exposition(const api_context& context) : context_(context) {}
+
+  void counter(const char* name, const char* help, const lane_counter lane_counters::*which) {
+    MetricFamily& family = begin(name, help, MetricType::Counter);
+    for (std::size_t i = 0; i < context_.lanes.size(); ++i) {
+      ClientMetric& metric = add(family, {{"lane", std::to_string(i)}});
+      metric.counter.value = static_cast<double>((context_.lanes.at(i).counters.*which).get());
+    }
+  }
+
+  void gauge(const char* name, const char* help, double value, labels with = {}) {
+    add(begin(name, help, MetricType::Gauge), std::move(with)).gauge.value = value;
+  }
+
+  MetricFamily& begin(const char* name, const char* help, MetricType type) {
+    MetricFamily& family = families_.emplace_back();
+    family.name = name;
+    family.help = help;
+    family.type = type;
+    return family;
+  }
+
+  static ClientMetric& add(MetricFamily& family, labels with) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(with);
+    return metric;
+  }
+
+  /// One histogram over all lanes; `pick` finds it in a lane's counters.
+  template <class Pick>
+  void histogram(MetricFamily& family, labels with, Pick pick) {
+    ClientMetric& metric = add(family, std::move(with));
+    std::uint64_t count = 0;
+    std::uint64_t sum_ns = 0;
+    for (std::size_t bucket = 0; bucket < latency_histogram::bucket_count; ++bucket) {
+      for (std::size_t i = 0; i < context_.lanes.size(); ++i) {
+        count += pick(context_.lanes.at(i).counters).in_bucket(bucket);
+      }
+      const bool is_last = bucket + 1 == latency_histogram::bucket_count;
+      const double end = is_last ? std::numeric_limits<double>::infinity() : latency_histogram::upper_bound_s(bucket);
+      metric.histogram.bucket.push_back({count, end});
+    }
+    for (std::size_t i = 0; i < context_.lanes.size(); ++i) sum_ns += pick(context_.lanes.at(i).counters).sum_ns();
+    metric.histogram.sample_count = count;
+    metric.histogram.sample_sum = static_cast<double>(sum_ns) * 1e-9;
+  }
+
+  void routes();
+  void lanes();
+  void streams(std::chrono::steady_clock::time_point now);
+  void partitions();
+
+  [[nodiscard]] std::string text() const {
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, families_);
+    return std::move(out).str();
+  }
+
+ private:
+  const api_context& context_;
+  std::vector<MetricFamily> families_;
+};
+
+void exposition::routes() {
+  constexpr std::array<const char*, 6> classes{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"};
+  MetricFamily& requests = begin("kvc_http_requests_total", "Requests answered, by route and class of status", MetricType::Counter);
+  for (std::size_t r = 0; r < core::route_count; ++r) {
+    for (std::size_t c = 2; c < classes.size(); ++c) {
+      std::uint64_t sum = 0;
+      for (std::size_t i = 0; i < context_.lanes.size(); ++i) sum += context_.lanes.at(i).counters.routes[r].by_status_class[c].get();
+      ClientMetric& metric = add(requests, {{"route", core::route_name(static_cast<core::route>(r))}, {"status", classes[c]}});
+      metric.counter.value = static_cast<double>(sum);
+    }
+  }
+  MetricFamily& handling = begin("kvc_http_handling_seconds", "Time from a request read to its reply ready to be written, by route",
+                                 MetricType::Histogram);
+  for (std::size_t r = 0; r < core::route_count; ++r) {
+    histogram(handling, {{"route", core::route_name(static_cast<core::route>(r))}},
+              [r](const lane_counters& from) -> const latency_histogram& { return from.routes[r].handling; });
+  }
+}
+
+void exposition::lanes() {
+  counter("kvc_http_connections_accepted_total", "Connections accepted", &lane_counters::connections_accepted);
+  counter("kvc_http_connections_refused_total", "Connections over the limit", &lane_counters::connections_refused);
+  counter("kvc_http_connections_timed_out_total", "Connections ended by a deadline", &lane_counters::connections_timed_out);
+  counter("kvc_http_bodies_refused_total", "Requests refused for their size or for the memory of all bodies", &lane_counters::bodies_refused);
+  counter("kvc_http_received_bytes_total", "Bytes read from clients", &lane_counters::bytes_in);
+  counter("kvc_http_sent_bytes_total", "Bytes written to clients", &lane_counters::bytes_out);
+  counter("kvc_queried_blocks_total", "Complete blocks in queries", &lane_counters::queried_blocks);
+  counter("kvc_matched_blocks_total", "Deepest match of each query, in blocks", &lane_counters::matched_blocks);
+  counter("kvc_batches_total", "Event batches applied", &lane_counters::batches);
+  counter("kvc_bad_frames_total", "Messages with the wrong shape", &lane_counters::bad_frames);
+  counter("kvc_bad_batches_total", "Payloads that could not be decoded", &lane_counters::bad_batches);
+  counter("kvc_bad_events_total", "Events left out of a good batch", &lane_counters::bad_events);
+  counter("kvc_stored_events_total", "Events that stored blocks", &lane_counters::stored_events);
+  counter("kvc_removed_events_total", "Events that removed blocks", &lane_counters::removed_events);
+  counter("kvc_cleared_events_total", "Events that cleared a worker", &lane_counters::cleared_events);
+  counter("kvc_stored_blocks_total", "Blocks stored", &lane_counters::stored_blocks);
+  counter("kvc_removed_blocks_total", "Blocks removed", &lane_counters::removed_blocks);
+  counter("kvc_unknown_removals_total", "Removals of blocks nobody holds", &lane_counters::unknown_removals);
+  counter("kvc_orphaned_blocks_total", "Blocks stored under a parent not seen yet", &lane_counters::orphaned_blocks);
+  counter("kvc_joined_blocks_total", "Orphaned blocks whose parent came", &lane_counters::joined_blocks);
+  counter("kvc_dropped_orphans_total", "Orphaned blocks given up because of their bound", &lane_counters::dropped_orphans);
+  counter("kvc_skipped_blocks_total", "Stored blocks that cannot be indexed", &lane_counters::skipped_blocks);
+  counter("kvc_gaps_total", "Gaps found in streams", &lane_counters::gaps);
+  counter("kvc_replays_total", "Replays begun", &lane_counters::replays);
+  counter("kvc_replays_failed_total", "Replays given up", &lane_counters::replays_failed);
+  counter("kvc_lost_batches_total", "Batches lost for good", &lane_counters::lost_batches);
+  counter("kvc_publisher_restarts_total", "Publishers that began again", &lane_counters::restarts);
+  MetricFamily& open = begin("kvc_http_connections", "Open connections", MetricType::Gauge);
+  for (std::size_t i = 0; i < context_.lanes.size(); ++i) {
+    add(open, {{"lane", std::to_string(i)}}).gauge.value = static_cast<double>(context_.lanes.at(i).counters.connections_open.get());
+  }
+  MetricFamily& applying = begin("kvc_apply_batch_seconds", "Time from a batch received to it applied", MetricType::Histogram);
+  histogram(applying, {}, [](const lane_counters& from) -> const latency_histogram& { return from.apply_batch; });
+}
+
+void exposition::streams(std::chrono::steady_clock::time_point now) {
+  const auto fleet = context_.fleet.view().get();
+  gauge("kvc_streams", "Registered publishers", static_cast<double>(fleet->size()));
+
+  struct value {
+    const char* name;
+    const char* help;
+    MetricType type;
+    const std::atomic<std::uint64_t> core::stream_status::*which;
+  };
+  using status = core::stream_status;
+  constexpr std::array values{
+      value{"kvc_stream_batches_total", "Batches applied", MetricType::Counter, &status::batches},
+      value{"kvc_stream_events_total", "Events applied", MetricType::Counter, &status::events},
+      value{"kvc_stream_rejected_total", "Frames, batches or events not understood", MetricType::Counter, &status::rejected},
+      value{"kvc_stream_stale_batches_total", "Batches dropped as old", MetricType::Counter, &status::stale_batches},
+      value{"kvc_stream_gaps_total", "Gaps found", MetricType::Counter, &status::gaps},
+      value{"kvc_stream_replays_total", "Replays begun", MetricType::Counter, &status::replays},
+      value{"kvc_stream_replays_failed_total", "Replays given up", MetricType::Counter, &status::replays_failed},
+      value{"kvc_stream_restarts_total", "Times the publisher began again", MetricType::Counter, &status::restarts},
+      value{"kvc_stream_missing_batches", "Batches of this generation known lost", MetricType::Gauge, &status::missing},
+      value{"kvc_stream_orphaned_blocks", "Blocks waiting for a parent", MetricType::Gauge, &status::orphans},
+  };
+  const auto names = [](const service_info& each) {
+    const core::worker_key& worker = each.registration.worker;
+    return labels{{"tenant", worker.tenant},
+                  {"instance", worker.instance},
+                  {"rank", std::to_string(worker.rank.get())},
+                  {"class", worker.kind == core::publisher_class::pool ? "pool" : "engine"}};
+  };
+  for (const value& each : values) {
+    MetricFamily& family = begin(each.name, each.help, each.type);
+    for (const service_info& service : *fleet) {
+      const double number = static_cast<double>(((*service.status).*(each.which)).load(std::memory_order_relaxed));
+      ClientMetric& metric = add(family, names(service));
+      (each.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = number;
+    }
+  }
+  MetricFamily& whole = begin("kvc_stream_whole", "1 when the index reflects every batch up to the cursor", MetricType::Gauge);
+  for (const service_info& each : *fleet) {
+    const bool is_whole = each.status->state.load(std::memory_order_relaxed) == core::stream_state::whole;
+    add(whole, names(each)).gauge.value = is_whole ? 1 : 0;
+  }
+  MetricFamily& lag = begin("kvc_stream_lag_seconds", "Age of the newest applied batch", MetricType::Gauge);
+  const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+  for (const service_info& each : *fleet) {
+    const std::int64_t last = each.status->last_applied_ns.load(std::memory_order_relaxed);
+    if (last != 0) add(lag, names(each)).gauge.value = static_cast<double>(now_ns - last) * 1e-9;
+  }
+  MetricFamily& blocks = begin("kvc_stream_blocks", "Blocks held, by medium", MetricType::Gauge);
+  for (const service_info& each : *fleet) {
+    for (std::size_t m = 0; m < context_.media.size() && m < core::max_media; ++m) {
+      const std::uint64_t held = each.status->blocks[m].load(std::memory_order_relaxed);
+      if (m >= 3 && held == 0) continue;
+      labels with = names(each);
+      with.push_back({"medium", std::string(context_.media.name(static_cast<core::medium_id>(m)))});
+      add(blocks, std::move(with)).gauge.value = static_cast<double>(held);
+    }
+  }
+}
+
+void exposition::partitions() {
+  const auto view = context_.catalog.view().get();
+  gauge("kvc_partitions", "Partitions with members", static_cast<double>(view->partitions.size()));
+  double blocks = 0;
+  double bytes = 0;
+  for (const auto& [key, each] : view->partitions) {
+    blocks += static_cast<double>(each->partition->index().blocks());
+    bytes += static_cast<double>(each->partition->index().bytes());
+  }
+  gauge("kvc_index_blocks", "Distinct blocks in all partitions", blocks);
+  gauge("kvc_index_bytes", "Memory of all indexes", bytes);
+}
+
+}  // namespace
+
+http_reply metrics_reply(const api_context& context, std::chrono::steady_clock::time_point now) {
+  exposition scrape(context);
+  scrape.gauge("kvc_build_info", "Always 1; the version is in the label", 1, {{"version", context.version}});
+  scrape.gauge("kvc_uptime_seconds", "Since the process started", std::chrono::duration<double>(now - context.started).count());
+  scrape.routes();
+  scrape.lanes();
+  scrape.partitions();
+  scrape.streams(now);
+  http_reply reply = ok_reply(scrape.text(), wire_form::text);
+  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  return reply;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,147 @@
+#include "net/openapi.hpp"
+
+#include <string>
+#include <utility>
+
+#include "net/answer_writer.hpp"
+#include "net/http_reply.hpp"
+#include "net/http_router.hpp"
+
+namespace kvc::net {
+namespace {
+
+/// What bodies and answers look like. Everything a member's name does not say is in its description.
+constexpr std::string_view schemas = R"json({
+"Error":{"type":"object","required":["error","reason"],"properties":{
+ "error":{"type":"string","description":"One sentence for people"},
+ "reason":{"type":"string","enum":["missing","invalid_type","invalid_value","out_of_range","unsupported","invalid_json","invalid_msgpack",
+  "body_too_large","service_not_found","overloaded","draining","unauthorized","forbidden"]},
+ "field":{"type":"string","description":"The member at fault"},
+ "index":{"type":"integer","description":"Its element at fault"}}},
+"Hash":{"description":"A 64-bit hash; integers are exact over the whole range, negative ones are taken as the same bits",
+ "oneOf":[{"type":"integer"},{"type":"string","pattern":"^(-?[0-9]+|0[xX][0-9a-fA-F]+)$"}]},
+"Scope":{"type":"object","required":["model","block_size"],"properties":{
+ "model":{"type":"string","minLength":1,"description":"Also modelname or model_name"},
+ "lora_name":{"type":["string","null"],"description":"Adapter; absent or empty is the base model"},
+ "lora_id":{"type":["string","integer","null"],"deprecated":true,"description":"Alias of lora_name; not both"},
+ "tenant_id":{"type":["string","null"],"default":"default"},
+ "block_size":{"type":"integer","minimum":1,"maximum":4294967295,"description":"Tokens per block"},
+ "cache_salt":{"type":["string","null"],"description":"Also additionalsalt or additional_salt"}}},
+"Filters":{"type":"object","properties":{
+ "instance_id":{"type":["string","null"],"description":"Exactly this row, zeros when unknown"},
+ "instance_ids":{"type":["array","null"],"items":{"type":"string"},"description":"Only these rows"},
+ "media":{"type":["array","null"],"items":{"type":"string"},"description":"Only these media are shown and counted"},
+ "min_match":{"type":["integer","null"],"minimum":0,"description":"Tokens; rows below are left out"},
+ "top_k":{"type":["integer","null"],"minimum":1,"description":"At most this many rows, the longest"},
+ "detail":{"type":["boolean","null"],"default":false}}},
+"TokenQuery":{"allOf":[{"$ref":"#/components/schemas/Scope"},{"$ref":"#/components/schemas/Filters"},{"type":"object","properties":{
+ "token_ids":{"type":"array","items":{"type":"integer","minimum":0,"maximum":4294967295},
+  "description":"The prompt; only complete blocks count. In MessagePack also a bin of little-endian u32"},
+ "token_ids_b64":{"type":"string","contentEncoding":"base64","description":"Instead of token_ids: little-endian u32"},
+ "extra_keys":{"type":["array","null"],"description":"Per block: null or the extra keys the engine hashes with it"}},
+ "anyOf":[{"required":["token_ids"]},{"required":["token_ids_b64"]}]}]},
+"HashQuery":{"allOf":[{"$ref":"#/components/schemas/Scope"},{"$ref":"#/components/schemas/Filters"},{"type":"object",
+ "required":["seq_hashes"],"properties":{
+ "seq_hashes":{"type":"array","items":{"$ref":"#/components/schemas/Hash"},
+  "description":"Rolling sequence hashes; also block_hash or block_hashes"},
+ "hash_kind":{"type":["string","null"],"enum":["sequence",null]}}}]},
+"BatchQuery":{"type":"object","required":["queries"],"properties":{"queries":{"type":"array","maxItems":4096,
+ "items":{"anyOf":[{"$ref":"#/components/schemas/TokenQuery"},{"$ref":"#/components/schemas/HashQuery"}]}}}},
+"Row":{"type":"object","required":["longest_matched","DP"],"description":"Lengths in tokens; further media appear under their own names",
+ "properties":{"longest_matched":{"type":"integer"},"GPU":{"type":"integer"},
+ "DP":{"type":"object","additionalProperties":{"type":"integer"}},"CPU":{"type":"integer"},"DISK":{"type":"integer"},
+ "tiers":{"type":"object","properties":{"gpu":{"type":"integer"},"cpu":{"type":"integer"},"disk":{"type":"integer"}}},
+ "state":{"type":"string"},"lag_ms":{"type":["integer","null"]},"missing":{"type":"integer"},"seq_hashes":{"type":"integer"}}},
+"Matches":{"type":"object","description":"Tenant to instance to row",
+ "additionalProperties":{"type":"object","additionalProperties":{"$ref":"#/components/schemas/Row"}}},
+"BatchMatches":{"type":"object","required":["results"],"properties":{"results":{"type":"array",
+ "items":{"anyOf":[{"$ref":"#/components/schemas/Matches"},{"$ref":"#/components/schemas/Error"}]}}}},
+"Registration":{"type":"object","required":["endpoint","type","modelname","instance_id","block_size"],"properties":{
+ "endpoint":{"type":"string","description":"tcp://host:port, tcp://[v6]:port or ipc://path"},
+ "replay_endpoint":{"type":["string","null"]},
+ "type":{"type":"string","description":"vLLM, SGLang, TensorRT-LLM, Mooncake, standard or auto, in any case"},
+ "modelname":{"type":"string","minLength":1,"description":"Also model or model_name"},
+ "lora_name":{"type":["string","null"]},"tenant_id":{"type":["string","null"],"default":"default"},
+ "instance_id":{"type":"string","minLength":1},"block_size":{"type":"integer","minimum":1,"maximum":4294967295},
+ "dp_rank":{"type":["integer","null"],"minimum":0,"maximum":4294967295,"default":0},
+ "additionalsalt":{"type":["string","null"],"description":"Also additional_salt or cache_salt"},
+ "topic":{"type":["string","null"],"default":""},"bind":{"type":["boolean","null"],"default":false},
+ "hash_seed":{"type":["integer","null"],"minimum":0},"medium":{"type":["string","null"]},"backend_id":{"type":["string","null"]},
+ "copy_counting":{"type":["boolean","null"]},"shared":{"type":["boolean","null"],"description":"Pools only; their default is true"}}},
+"Registered":{"type":"object","required":["status","instance_id","changed","replaced"],"properties":{"status":{"type":"string"},
+ "instance_id":{"type":"string"},"changed":{"type":"boolean"},"replaced":{"type":"boolean"},
+ "warnings":{"type":"array","items":{"type":"string"}}}},
+"Unregistration":{"type":"object","required":["instance_id"],"properties":{"instance_id":{"type":"string","minLength":1},
+ "tenant_id":{"type":["string","null"],"default":"default"},
+ "dp_rank":{"type":["integer","null"],"description":"Absent: every rank"},
+ "type":{"type":["string","null"],"description":"Mooncake: pools only; another known type: engines only; absent: both"}}},
+"Unregistered":{"type":"object","required":["status","removed_instances"],"properties":{"status":{"type":"string"},
+ "removed_instances":{"type":"array","items":{"type":"string","description":"instance|tenant|rank"}}}},
+"Report":{"type":"object"}})json";
+
+struct shapes {
+  std::string_view asked;     ///< schema of the body; empty: none
+  std::string_view answered;  ///< schema of the answer
+};
+
+shapes shapes_of(endpoint which) {
+  switch (which) {
+    case endpoint::query: return {"TokenQuery", "Matches"};
+    case endpoint::query_by_hash: return {"HashQuery", "Matches"};
+    case endpoint::query_batch: return {"BatchQuery", "BatchMatches"};
+    case endpoint::register_publisher: return {"Registration", "Registered"};
+    case endpoint::unregister_publisher: return {"Unregistration", "Unregistered"};
+    default: return {"", "Report"};
+  }
+}
+
+void append_content(std::string& out, std::string_view schema, bool is_text) {
+  if (is_text) {
+    out += R"("content":{"text/plain":{"schema":{"type":"string"}}})";
+    return;
+  }
+  const std::string reference = R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
+  out += R"("content":{"application/json":)" + reference + R"(,"application/msgpack":)" + reference + "}";
+}
+
+void append_route(std::string& out, const route_entry& route) {
+  const shapes bodies = shapes_of(route.endpoint);
+  const std::string method = route.method == "POST" ? "post" : "get";
+  out.append("\"").append(route.path).append(R"(":{")").append(method).append(R"(":{"summary":")").append(route.summary);
+  out += R"(","operationId":")" + std::string(route.path.substr(1, route.path.find('.') - 1)) + "\",";
+  out += route.access == access::open ? R"("security":[],)" : R"("security":[{},{"bearer":[]}],)";
+  if (route.endpoint == endpoint::services || route.endpoint == endpoint::workers) {
+    out += R"("parameters":[{"name":"instance_id","in":"query","schema":{"type":"string"}}],)";
+  }
+  if (!bodies.asked.empty()) {
+    out += R"("requestBody":{"required":true,)";
+    append_content(out, bodies.asked, false);
+    out += "},";
+  }
+  out += R"("responses":{"200":{"description":"The answer",)";
+  append_content(out, bodies.answered, route.endpoint == endpoint::metrics);
+  out += R"(},"default":{"description":"Why there is none",)";
+  append_content(out, "Error", false);
+  out += "}}}}";
+}
+
+}  // namespace
+
+http_reply openapi_reply(std::string_view version) {
+  std::string body = R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt",)"
+                     R"("version":)";
+  answer_writer(body, wire_form::json).text(version);
+  body += R"(},"paths":{)";
+  bool is_first = true;
+  for (const route_entry& each : all_routes()) {
+    if (!is_first) body += ",";
+    is_first = false;
+    append_route(body, each);
+  }
+  body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
+  body += schemas;
+  body += "}}";
+  return ok_reply(std::move(body), wire_form::json);
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,38 @@
+// The frame readers applied to a received message: apart from zmq_frames.cpp, which is pure and knows no socket.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "net/zmq_frames.hpp"
+#include "net/zmq_socket.hpp"
+
+namespace kvc::net {
+namespace {
+
+using frame = std::span<const std::byte>;
+
+constexpr std::size_t longest_form = 4;
+
+/// At most one frame more than any message of ours has, so that a longer message still shows as one.
+struct frame_list {
+  explicit frame_list(const zmq_message& message) : count(std::min(message.size(), frames.size())) {
+    for (std::size_t i = 0; i < count; ++i) frames[i] = message.frame(i);
+  }
+  [[nodiscard]] std::span<const frame> view() const { return std::span(frames).first(count); }
+
+  std::array<frame, longest_form + 1> frames;
+  std::size_t count;
+};
+
+}  // namespace
+
+result<batch_frames> read_live(const zmq_message& message) {
+  return read_live(frame_list(message).view());
+}
+
+result<replay_frames> read_replay(const zmq_message& message) {
+  return read_replay(frame_list(message).view());
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,77 @@
+#include <boost/test/unit_test.hpp>
+
+#include "app/publishers.hpp"
+#include "tests/app/made_up_inputs.hpp"
+
+using namespace kvc;
+using test::has_line;
+using test::joined;
+
+namespace {
+
+/// What comes of these members of kvevent_instance.
+app::checked_publishers check(const std::string& members) {
+  const app::configuration config = test::read_text("{\"hash_seed\": 42, \"kvevent_instance\": {" + members + "}}");
+  BOOST_REQUIRE_MESSAGE(config.errors.empty(), joined(config.errors));
+  core::medium_table media;
+  return app::check_publishers(config.values, media);
+}
+
+constexpr const char* good = R"("type": "vLLM", "modelname": "m", "block_size": 16, "endpoint": "tcp://127.0.0.1:5557")";
+
+std::string entry(const std::string& name, const std::string& more = "") {
+  return "\"" + name + "\": {" + good + (more.empty() ? "" : ", " + more) + "}";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(publishers)
+
+BOOST_AUTO_TEST_CASE(a_good_entry_becomes_the_registration_that_post_register_would_make) {
+  // One set of rules for both ways in.
+  const app::checked_publishers checked = check(entry("node1"));
+
+  BOOST_TEST(checked.errors.empty(), joined(checked.errors));
+  BOOST_REQUIRE(checked.registrations.size() == 1U);
+  const core::registration& made = checked.registrations.front();
+  BOOST_TEST(made.worker.instance == "node1");
+  BOOST_TEST(made.worker.tenant == "default");
+  BOOST_TEST(made.partition.model == "m");
+  BOOST_TEST(made.partition.block_size == 16U);
+  BOOST_TEST(made.hash_seed == 42U);
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_entry_is_told_with_its_place_its_field_and_its_file) {
+  // The file may name hundreds of publishers.
+  const app::checked_publishers checked = check(entry("fine") + ", \"broken\": {\"type\": \"vLLM\", \"modelname\": \"m\"}, \"odd\": 7");
+
+  BOOST_TEST(checked.errors.size() == 2U, joined(checked.errors));
+  BOOST_TEST(has_line(checked.errors, {"kvevent_instance.broken.", "conductor.json"}), joined(checked.errors));
+  BOOST_TEST(has_line(checked.errors, {"kvevent_instance.odd", "conductor.json"}), joined(checked.errors));
+}
+
+BOOST_AUTO_TEST_CASE(two_entries_for_one_stream_are_an_error) {
+  // The second would silently end the first.
+  const app::checked_publishers checked = check(entry("a", R"("instance_id": "same")") + ", " + entry("b", R"("instance_id": "same")"));
+
+  BOOST_TEST(has_line(checked.errors, {"kvevent_instance.b", "the same tenant, instance, rank and kind as kvevent_instance.a"}),
+             joined(checked.errors));
+}
+
+BOOST_AUTO_TEST_CASE(two_seeds_in_one_partition_are_an_error) {
+  // Blocks hashed under two seeds can never match, and the service would refuse the second only after it has started.
+  const app::checked_publishers checked = check(entry("a") + ", " + entry("b", R"("hash_seed": 7)"));
+
+  BOOST_TEST(has_line(checked.errors, {"kvevent_instance.b.hash_seed", "another hash seed"}), joined(checked.errors));
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_type_is_a_warning) {
+  // As in the answer of POST /register: the stream decides what it is.
+  const app::checked_publishers checked =
+      check(R"("a": {"type": "NewEngine", "modelname": "m", "block_size": 16, "endpoint": "tcp://127.0.0.1:5557"})");
+
+  BOOST_TEST(checked.errors.empty(), joined(checked.errors));
+  BOOST_TEST(has_line(checked.warnings, {"kvevent_instance.a", "NewEngine"}), joined(checked.warnings));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
