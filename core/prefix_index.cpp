@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "core/depth_merge.hpp"
@@ -202,6 +203,28 @@ void prefix_index::match(std::span<const local_hash> query, const match_scope& s
   match_general(directory, walk, scope, whole);
   out.clear();
   for (const worker_depth& each : whole.workers) out.push_back({each.worker, each.any});
+}
+
+std::size_t prefix_index::count_held() const {
+  std::size_t count = 0;
+  std::unordered_set<seq_hash> seen;
+  const run_directory& directory = runs_.directory();
+  const bool has_lone = directory.lone_blocks() != 0;
+  directory.each_run([&](const run* each) {
+    const auto length = static_cast<std::uint32_t>(each->blocks().size());
+    std::vector<segment_holder> all;
+    read_holders(*each, all_media, all);
+    holder_list here;
+    for (std::uint32_t offset = 0; offset < length; ++offset) {
+      here.clear();
+      (void)holders_at(all, offset, length, here);
+      if (here.empty()) continue;
+      ++count;
+      if (has_lone) seen.insert(seq_hash_at(*each, offset, seed()));
+    }
+  });
+  directory.each_lone([&](seq_hash block) { count += seen.contains(block) ? 0U : 1U; });
+  return count;
 }
 
 }  // namespace kvc::core

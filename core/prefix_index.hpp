@@ -41,6 +41,8 @@ class prefix_index {
 
   /// Distinct blocks kept: those held by anyone, and those at the end of a held run that were. Approximate while writers run.
   [[nodiscard]] std::size_t blocks() const noexcept { return runs_.blocks() + runs_.directory().lone_blocks(); }
+  /// Distinct blocks held by anyone, counted one by one. For tests and diagnosis: no lane may write meanwhile.
+  [[nodiscard]] std::size_t count_held() const;
   /// Approximate heap bytes of runs, cells and directory; the names are kept by the lanes.
   [[nodiscard]] std::size_t bytes() const noexcept { return runs_.bytes(); }
   [[nodiscard]] std::uint64_t seed() const noexcept { return runs_.seed(); }

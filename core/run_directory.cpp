@@ -62,8 +62,12 @@ void run_directory::erase(const run* dead) {
   if (tables_->runs.find(found, dead->first_hash.get()) && found->second == dead) tables_->runs.erase(found);
 }
 
-void run_directory::each_run(void (*visit)(run*)) {
+void run_directory::each_run(const std::function<void(run*)>& visit) const {
   for (const auto& [hash, each] : tables_->runs) visit(each);
+}
+
+void run_directory::each_lone(const std::function<void(seq_hash)>& visit) const {
+  for (const auto& [hash, holders] : tables_->lone) visit(seq_hash{hash});
 }
 
 void run_directory::hold(seq_hash block, worker_id worker, medium_id medium) {

@@ -4,6 +4,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "core/ids.hpp"
@@ -26,7 +27,7 @@ using holder_list = boost::container::small_vector<holder, 2>;
 /// The runs of one partition by the sequence hash of their first block, and the blocks that stand in no run because their publisher names
 /// them by sequence hash and tells no local hashes.
 ///
-/// Guarantees: all members may be called from any lane at any time, except `each_run`; a call never waits longer than it takes to copy or
+/// Guarantees: all members may be called from any lane at any time, except the `each_` ones; a call never waits longer than it takes to copy or
 /// change one element. Of two lanes that add a run for one hash at once, one wins and both learn which.
 class run_directory {
  public:
@@ -39,8 +40,10 @@ class run_directory {
   run* add(run* fresh);
   /// Takes `dead` out, unless another run has taken its place.
   void erase(const run* dead);
-  /// Calls `visit` for each run. Nothing else may be called meanwhile.
-  void each_run(void (*visit)(run*));
+  /// Calls `visit` for each run. No lane may write meanwhile.
+  void each_run(const std::function<void(run*)>& visit) const;
+  /// Calls `visit` for each block that is held but stands in no run, as far as its publisher tells. No lane may write meanwhile.
+  void each_lone(const std::function<void(seq_hash)>& visit) const;
 
   /// One more name of `block` is held by `worker` on `medium`.
   void hold(seq_hash block, worker_id worker, medium_id medium);

@@ -136,7 +136,7 @@ class duel {
     if (seen) std::ranges::transform(seen->members, std::back_inserter(members), &member::id);
     std::ranges::sort(members);
     if (members != model_.model().members(home)) out << "\n  members of partition " << home;
-    if (seen) expect(seen->partition->index().blocks(), model_.model().distinct_blocks(home), stranger, "distinct blocks", out);
+    if (seen) expect(seen->partition->index().count_held(), model_.model().distinct_blocks(home), stranger, "distinct blocks", out);
   }
 
   void compare_depths(const worker_depth& got, worker_id who, const std::vector<media_mask>& usable, std::ostream& out) const {
