@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::size_t max_uncounted_groups = 64;  ///< engines have a handful; a stream that invents more is not believed
 
-/// Groups of one engine may use one hash for different blocks: give every group but the first a name space of its own.
-/// (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.
-engine_hash in_group(engine_hash name, std::uint32_t group) {
-  return group == 0 ? name : engine_hash{name.get() ^ (group * 0x9E37'79B9'7F4A'7C15ULL)};
+/// Whether a partition agrees with every dimension that an event names.
+bool is_in_scope(const partition_key& key, const event_scope& scope) {
+  return (!scope.tenant || *scope.tenant == key.tenant) && (!scope.model || *scope.model == key.model) &&
+         (!scope.lora || *scope.lora == key.lora) && (!scope.salt || *scope.salt == key.salt) &&
+         (scope.block_size == 0 || scope.block_size == key.block_size);
 }
 
 bool speaks_standard(publisher_type type) { return type == publisher_type::standard || type == publisher_type::mooncake; }
@@ -25,21 +26,20 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       member_(who),
       catalog_(&partitions),
       limits_(limits),
+      has_standard_names_(speaks_standard(from.type)),
       blocks_({.worker = who.id, .copy_counting = from.copy_counting, .max_orphans = limits.max_orphans, .lane = limits.lane}) {
   auto joined = partitions.join(from.partition, from.hash_seed, who);
   if (!joined) throw std::invalid_argument(joined.error().message());
   home_ = *std::move(joined);
 }
 
-bool event_applier::is_other_scope(const event_scope& scope) const {
-  const partition_key& own = registration_.partition;
-  return (scope.block_size != 0 && scope.block_size != own.block_size) || (scope.lora && *scope.lora != own.lora) ||
-         (scope.tenant && *scope.tenant != own.tenant) || (scope.model && *scope.model != own.model) ||
-         (scope.salt && *scope.salt != own.salt);
+engine_hash event_applier::in_group(engine_hash name, std::uint32_t group) const {
+  // (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.
+  return group == 0 || has_standard_names_ ? name : engine_hash{name.get() ^ (group * 0x9E37'79B9'7F4A'7C15ULL)};
 }
 
 std::shared_ptr<partition> event_applier::home_of(const event_scope& scope) {
-  if (!is_other_scope(scope)) return home_;
+  if (is_in_scope(home_->key(), scope)) return home_;
   partition_key key = registration_.partition;
   if (scope.block_size != 0 && scope.block_size != key.block_size) {
     if (!speaks_standard(registration_.type)) return nullptr;
@@ -93,6 +93,7 @@ void event_applier::store(const stored_event& stored, apply_tally& tally) {
   command.medium = scope.medium.value_or(registration_.medium);
   const bool is_behind_unnamed = stored.base && stored.base->get() != 0 && !stored.parent;
   locals_.clear();
+  has_standard_names_ = has_standard_names_ || stored.standard_hashes;
   if (stored.standard_hashes || (is_behind_unnamed && speaks_standard(registration_.type))) {
     command.link = store_link::standard;
   } else if (stored.tokens.empty()) {
@@ -107,7 +108,7 @@ void event_applier::store(const stored_event& stored, apply_tally& tally) {
   if (stored.parent) command.parent = in_group(*stored.parent, scope.group);
   command.locals = locals_;
   command.names = stored.hashes;
-  if (scope.group != 0 && command.link != store_link::standard) {
+  if (scope.group != 0 && !has_standard_names_) {
     names_.clear();
     for (const engine_hash name : stored.hashes) names_.push_back(in_group(name, scope.group));
     command.names = names_;
@@ -129,18 +130,20 @@ bool event_applier::clear_some(const cleared_event& cleared, std::size_t budget,
   if (cleared.scope.medium) which = mask_of(*cleared.scope.medium);
   // The standard scopes a clear by the dimensions it names; an engine's clear names none and means all of them.
   const event_scope& scope = cleared.scope;
-  const bool is_scoped = scope.model || scope.lora || scope.salt || scope.block_size != 0;
-  std::shared_ptr<partition> only;
-  if (is_scoped) {
-    only = home_of(scope);
-    if (!only) return true;
+  std::vector<const partition*> only;
+  if (scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0) {
+    if (is_in_scope(home_->key(), scope)) only.push_back(home_.get());
+    for (const auto& [key, home] : others_) {
+      if (is_in_scope(key, scope)) only.push_back(home.get());
+    }
+    if (only.empty()) return true;
   }
-  return blocks_.clear_some(which, only.get(), budget, tally);
+  return blocks_.clear_some(which, only, budget, tally);
 }
 
 bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {
   // A batch may have been left in the middle of a clear, whose cursor this pass then only finishes: go round until nothing is left.
-  return blocks_.clear_some(all_media, nullptr, budget, tally) && blocks_.names() == 0;
+  return blocks_.clear_some(all_media, {}, budget, tally) && blocks_.names() == 0;
 }
 
 void event_applier::leave() { catalog_->leave(member_.id); }

@@ -21,9 +21,10 @@ namespace kvc::core {
 /// another one when the event says so: an adapter, or the full envelope of the standard), hashes its tokens, and moves the worker's blocks.
 /// Rules: blocks of another size than registered are skipped unless the envelope is the standard one, where the size is part of the
 /// identity; events of groups that cannot answer for a whole prefix are skipped, and so are their removals; a token list that does not fit
-/// the names is skipped; all of these are counted in `apply_tally::skipped`.
+/// the names is skipped; the stored blocks among these are counted in `apply_tally::skipped`.
 /// A cleared event without a medium means the registered medium for engines (an engine resets its own device cache, offloaded copies
-/// survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
+/// survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope. It clears the partitions that
+/// agree with every dimension it names: all of them when it names none.
 /// Lane: all members on the owning lane.
 class event_applier {
  public:
@@ -55,7 +56,9 @@ class event_applier {
 
  private:
   [[nodiscard]] std::shared_ptr<partition> home_of(const event_scope& scope);
-  [[nodiscard]] bool is_other_scope(const event_scope& scope) const;
+  /// Groups of one engine may use one hash for different blocks, so every group but the first has a name space of its own. A publisher on
+  /// the standard hash gives equal names to equal blocks only, in any group.
+  [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
   [[nodiscard]] bool is_counted_group(const event_scope& scope);
   void store(const stored_event& stored, apply_tally& tally);
   void remove(const removed_event& removed, apply_tally& tally);
@@ -65,6 +68,7 @@ class event_applier {
   member member_;
   catalog* catalog_;
   options limits_;
+  bool has_standard_names_;                                  ///< the publisher names blocks by the standard hash, as far as is known
   std::shared_ptr<partition> home_;                          ///< the registration's own
   std::map<partition_key, std::shared_ptr<partition>> others_;  ///< opened by events
   std::set<std::uint32_t> uncounted_groups_;

@@ -15,9 +15,9 @@ lane_blocks::lane_blocks(options with)
 
 lane_blocks::~lane_blocks() {
   apply_tally nobody_reads;
-  while (!clear_some(all_media, nullptr, std::numeric_limits<std::size_t>::max(), nobody_reads)) continue;
+  while (!clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads)) continue;
   // A clearing that was under way may have been a narrower one, which the loop above only finished.
-  while (known_ != 0) (void)clear_some(all_media, nullptr, std::numeric_limits<std::size_t>::max(), nobody_reads);
+  while (known_ != 0) (void)clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads);
 }
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
@@ -232,7 +232,7 @@ lane_blocks::copies& lane_blocks::make_odd(engine_hash name, const lane_holdings
 void lane_blocks::hold_odd(const copy& which) {
   const place& at = which.where;
   if (at.where.in == nullptr) {
-    runs_of(at.home).directory().hold(at.block, options_.worker, which.medium);
+    homes_[at.home]->index().hold(at.block, options_.worker, which.medium);
   } else {
     holdings_.hold_odd(holdings_.open(runs_of(at.home), at.where.in, at.home, which.medium), at.where.offset);
   }
@@ -241,7 +241,7 @@ void lane_blocks::hold_odd(const copy& which) {
 void lane_blocks::let_go(const copy& which) {
   const place& at = which.where;
   if (at.where.in == nullptr) {
-    runs_of(at.home).directory().release(at.block, options_.worker, which.medium);
+    homes_[at.home]->index().release(at.block, options_.worker, which.medium);
   } else {
     const std::uint32_t in = holdings_.find(at.where.in, which.medium);
     holdings_.release_odd(in, at.where.offset);

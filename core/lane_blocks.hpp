@@ -54,9 +54,10 @@ class lane_blocks {
   void store(const store_command& command, apply_tally& tally);
   void remove(engine_hash name, medium_id medium, apply_tally& tally);
 
-  /// Forgets what is held on the media of `which`, in `only` (every partition when null), at most `budget` names per call. True when
-  /// nothing is left to forget. Between the calls of one clearing no other member that changes anything may be called.
-  [[nodiscard]] bool clear_some(media_mask which, const partition* only, std::size_t budget, apply_tally& tally);
+  /// Forgets what is held on the media of `which`, in the partitions of `only` (in every one when empty), looking at no more than `budget`
+  /// names per call. True when nothing is left to forget. Between the calls of one clearing no other member that changes anything may be
+  /// called.
+  [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
 
   /// Blocks held on a medium, names counted (two names of one block are two).
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept { return held_[static_cast<std::size_t>(medium)]; }
@@ -110,9 +111,11 @@ class lane_blocks {
   void unlink_from_parent(engine_hash child, const orphan& which);
   void let_go(const copy& which);
   void let_go_plain(std::uint32_t which, std::uint32_t offset);
-  void clear_holding(std::uint32_t which, apply_tally& tally);
-  void clear_odd(engine_hash name, media_mask which, const partition* only, apply_tally& tally);
-  void clear_orphans(media_mask which, const partition* only);
+  /// False when the budget was used up before the holding was.
+  [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
+  void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
+  void clear_orphans(media_mask which, std::span<const partition* const> only);
+  [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
 
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;

@@ -7,7 +7,11 @@
 
 namespace kvc::core {
 
-bool lane_blocks::clear_some(media_mask which, const partition* only, std::size_t budget, apply_tally& tally) {
+bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const> only) const {
+  return only.empty() || std::ranges::find(only, homes_[home].get()) != only.end();
+}
+
+bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
   const quiescent_scope working;
   if (!is_clearing_) {
     is_clearing_ = true;
@@ -19,12 +23,10 @@ bool lane_blocks::clear_some(media_mask which, const partition* only, std::size_
     if (budget == 0) return false;
     const std::uint32_t next = holdings_to_clear_.back();
     const holding& held = holdings_.at(next);
-    const bool goes = (mask_of(held.medium) & which) != 0 && (only == nullptr || homes_[held.home].get() == only);
-    const std::size_t blocks = goes ? std::max<std::size_t>(held.cutoff, held.more ? held.more->count : 0) : 0;
-    // A holding goes as a whole: a run is bounded, and the cutoff goes in one step.
+    const bool goes = (mask_of(held.medium) & which) != 0 && is_among(held.home, only);
+    if (goes && !clear_holding(next, budget, tally)) return false;
     holdings_to_clear_.pop_back();
-    if (goes) clear_holding(next, tally);
-    budget -= std::min(budget, blocks + 1);
+    if (!goes) --budget;
   }
   for (; !odd_to_clear_.empty(); --budget) {
     if (budget == 0) return false;
@@ -36,27 +38,33 @@ bool lane_blocks::clear_some(media_mask which, const partition* only, std::size_
   return true;
 }
 
-void lane_blocks::clear_holding(std::uint32_t which, apply_tally& tally) {
+bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally) {
   const holding& held = holdings_.at(which);
   const bool is_alone = holdings_.media() == mask_of(held.medium);
-  const std::uint32_t end = held.more ? static_cast<std::uint32_t>(held.more->plain.size() * 64) : held.cutoff;
-  std::uint64_t plain = 0;
-  for (std::uint32_t offset = 0; offset < end; ++offset) {
-    if (held.more && !holdings_.is_plain(which, offset)) continue;
-    ++plain;
-    if (is_alone || !holdings_.is_plain_elsewhere(which, offset)) --known_;
+  const medium_id medium = held.medium;
+  // From the end, so that the cutoff moves and no holes appear on the way.
+  std::uint32_t end = held.more ? static_cast<std::uint32_t>(held.more->plain.size() * 64) : held.cutoff;
+  std::uint64_t gone = 0;
+  std::uint32_t kept = end;
+  for (; end != 0 && gone < budget; --end) {
+    if (!holdings_.is_plain(which, end - 1)) continue;
+    ++gone;
+    kept = end - 1;
+    if (is_alone || !holdings_.is_plain_elsewhere(which, end - 1)) --known_;
   }
-  held_[static_cast<std::size_t>(held.medium)] -= plain;
-  tally.removed += plain;
-  holdings_.release_all_plain(which);
+  held_[static_cast<std::size_t>(medium)] -= gone;
+  tally.removed += gone;
+  budget -= gone;
+  holdings_.release_plain_from(which, kept);
   holdings_.close_if_empty(which);
+  return end == 0;
 }
 
-void lane_blocks::clear_odd(engine_hash name, media_mask which, const partition* only, apply_tally& tally) {
+void lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally) {
   const auto found = odd_.find(name);
   copies& all = found->second;
   for (auto each = all.begin(); each != all.end();) {
-    const bool goes = (mask_of(each->medium) & which) != 0 && (only == nullptr || homes_[each->where.home].get() == only);
+    const bool goes = (mask_of(each->medium) & which) != 0 && is_among(each->where.home, only);
     if (goes) {
       let_go(*each);
       ++tally.removed;
@@ -68,11 +76,11 @@ void lane_blocks::clear_odd(engine_hash name, media_mask which, const partition*
   --known_;
 }
 
-void lane_blocks::clear_orphans(media_mask which, const partition* only) {
+void lane_blocks::clear_orphans(media_mask which, std::span<const partition* const> only) {
   for (auto age = orphan_ages_.begin(); age != orphan_ages_.end();) {
     const engine_hash name = *age++;
     orphan& lost = waiting_.at(name);
-    if (only != nullptr && homes_[lost.home].get() != only) continue;
+    if (!is_among(lost.home, only)) continue;
     auto& media = lost.copies;
     const auto gone = std::ranges::remove_if(media, [&](const auto& each) { return (mask_of(each.first) & which) != 0; });
     media.erase(gone.begin(), gone.end());

@@ -168,15 +168,15 @@ void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
   }
 }
 
-void lane_holdings::release_all_plain(std::uint32_t which) {
+void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start) {
   if (!all_[which].more) {
-    all_[which].cutoff = 0;
+    all_[which].cutoff = std::min(all_[which].cutoff, start);
     publish(all_[which]);
     return;
   }
   const std::vector<std::uint64_t> plain = all_[which].more->plain;
-  for (std::uint32_t offset = 0; offset < plain.size() * 64; ++offset) {
-    if (bit_of(plain, offset)) release_plain(which, offset);
+  for (auto offset = static_cast<std::uint32_t>(plain.size() * 64); offset > start; --offset) {
+    if (bit_of(plain, offset - 1)) release_plain(which, offset - 1);
   }
 }
 

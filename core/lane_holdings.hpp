@@ -73,8 +73,8 @@ class lane_holdings {
   /// Holds one block plainly. False, and nothing changed, when the list has or takes no such name for it.
   [[nodiscard]] bool hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name);
   void release_plain(std::uint32_t which, std::uint32_t offset);
-  /// Every plain block of a holding at once; what is held under odd names stays.
-  void release_all_plain(std::uint32_t which);
+  /// Every plain block from `start` on at once; what is held under odd names stays.
+  void release_plain_from(std::uint32_t which, std::uint32_t start);
   [[nodiscard]] bool is_plain(std::uint32_t which, std::uint32_t offset) const;
 
   void hold_odd(std::uint32_t which, std::uint32_t offset);

@@ -29,6 +29,12 @@ class prefix_index {
  public:
   explicit prefix_index(std::uint64_t seed);
 
+  /// One more name of a block that is known by its sequence hash only is held by `worker` on `medium`. Owning lane only.
+  void hold(seq_hash block, worker_id worker, medium_id medium) { runs_.directory().hold(block, worker, medium); }
+
+  /// One name less. Releasing what is not held does nothing. Owning lane only.
+  void release(seq_hash block, worker_id worker, medium_id medium) { runs_.directory().release(block, worker, medium); }
+
   /// Depths for a query given by the local hashes of its blocks. `out` is cleared first. Any lane.
   void match(std::span<const local_hash> query, const match_scope& scope, match_result& out) const;
 
@@ -49,7 +55,7 @@ class prefix_index {
   /// Different for every index of the process, ever.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// For lane_blocks, the only writer.
+  /// The runs, for lane_blocks, their only writer.
   [[nodiscard]] run_store& runs() noexcept { return runs_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "core/replay_fsm.hpp"
 
+#include <utility>
+
 namespace kvc::core {
 namespace {
 
@@ -14,7 +16,7 @@ replay_fsm::action replay_fsm::start() { return is_complete() ? action::finish :
 replay_fsm::action replay_fsm::ask_again() {
   ++requests_;
   ++fruitless_;
-  first_of_answer_ = true;
+  has_begun_ = false;
   return action::request;
 }
 
@@ -35,16 +37,13 @@ void replay_fsm::lose(seqno from, seqno to) {
 
 replay_fsm::action replay_fsm::on_batch(seqno number) {
   answered_ = true;
+  const bool is_proven = !std::exchange(has_begun_, true) || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
+  if (is_complete()) return number > *to_ ? action::finish : action::ignore;
   if (number < next_) return action::ignore;
-  if (to_ && number > *to_) {
-    // Newer than asked for: the live stream has it. What lies between is missing in this answer.
-    return next_ > *to_ ? action::finish : on_end();
-  }
-  const bool hole = number > next_;
-  const bool is_proven = first_of_answer_ || requests_ >= limits_.max_requests;
-  if (hole && !is_proven) return ask_again();
-  if (hole) lose(next_, seqno{number.get() - 1});
-  first_of_answer_ = false;
+  const bool is_hole = number > next_;
+  if (is_hole && !is_proven) return ask_again();
+  if (to_ && number > *to_) return give_up();  // newer than asked for: the live stream has it
+  if (is_hole) lose(next_, seqno{number.get() - 1});
   fruitless_ = 0;
   ++applied_;
   next_ = seqno{number.get() + 1};
@@ -56,7 +55,7 @@ replay_fsm::action replay_fsm::on_end() {
   if (!to_ || next_ > *to_) return action::finish;
   // The range is not full. If this answer brought something, its tail may have been dropped on the way: ask for the rest. If it brought
   // nothing, the publisher has nothing more.
-  if (!first_of_answer_ && requests_ < limits_.max_requests) return ask_again();
+  if (fruitless_ == 0 && requests_ < limits_.max_requests) return ask_again();
   return give_up();
 }
 

@@ -15,8 +15,8 @@ namespace kvc::core {
 /// Story: the publisher is asked for its batches from some seqno on. Its answers come in order but are lossy: its buffer may begin later, its
 /// queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch in,
 /// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
-/// has it. It gives up after `attempts` requests in a row that brought nothing. Whatever it passes or gives up is listed as lost, never
-/// silently skipped.
+/// has it, or when `attempts` requests in a row have brought nothing. After as many requests in a row that ended in silence it gives up.
+/// Whatever it passes or gives up is listed as lost, never silently skipped.
 /// Use: perform `start()`'s action, then feed each outcome and perform the action it returns, until `finish`.
 /// Pure; one lane. The caller keeps the deadlines.
 class replay_fsm {
@@ -74,7 +74,7 @@ class replay_fsm {
   std::uint64_t applied_ = 0;
   std::size_t requests_ = 0;
   std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
-  bool first_of_answer_ = true;        ///< no batch of the current answer has come yet
+  bool has_begun_ = false;             ///< a batch of the current answer has come
   bool answered_ = false;
 };
 

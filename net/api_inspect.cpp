@@ -70,7 +70,7 @@ void write_registration(answer_writer& out, const core::registration& from, cons
 void write_stream(answer_writer& out, const stream_status& status, time_point now) {
   out.member("state", core::to_string(now_of(status.state)));
   out.member("connection", core::to_string(now_of(status.connection)));
-  const std::uint64_t last_seqno = now_of(status.last_seqno);
+  const std::uint64_t last_seqno = status.last_seqno.load(std::memory_order_acquire);  // what it stands for must be seen too
   out.key("last_seqno");
   if (last_seqno == stream_status::no_seqno) {
     out.nothing();

@@ -1,6 +1,5 @@
 #include "net/event_codec.hpp"
 
-#include <cmath>
 #include <utility>
 
 #include "net/event_codec_standard.hpp"
@@ -15,18 +14,20 @@ using kind = tape_value::kind;
 /// Seconds and milliseconds since the epoch differ by so much that the size tells them apart. (Source: kv-events.md section 10, case 13.)
 constexpr double first_millisecond = 1e11;
 
-/// False when it is no time at all.
+/// False when it is no time at all. A number that no clock shows is as good as none: it becomes 0, so that nobody need fear the conversion.
 bool read_time(tape_value from, double& seconds) {
   if (!from.has_value()) return true;
   double raw = 0;
   if (from.is(kind::real)) {
-    raw = std::isfinite(from.node().number) ? from.node().number : 0;
+    raw = from.node().number;
   } else if (from.is(kind::unsigned_integer)) {
     raw = static_cast<double>(from.node().bits);
   } else {
     return false;
   }
-  seconds = raw > first_millisecond ? raw / 1000 : raw;
+  const double scaled = raw > first_millisecond ? raw / 1000 : raw;
+  const bool is_time = scaled >= 0 && scaled <= first_millisecond;  // false for what is not a number, too
+  seconds = is_time ? scaled : 0;
   return true;
 }
 

@@ -223,7 +223,8 @@ void encode_batch(const core::event_batch& batch, const core::medium_table& medi
   out.clear();
   msgpack_writer writer(out);
   writer.array(3);
-  const auto milliseconds = batch.timestamp_s > 0 ? static_cast<std::uint64_t>(batch.timestamp_s * 1000) : 0;
+  const bool is_time = batch.timestamp_s >= 0 && batch.timestamp_s < 1e14;  // converting anything else would be undefined
+  const std::uint64_t milliseconds = is_time ? static_cast<std::uint64_t>(batch.timestamp_s * 1000) : 0;
   if (options.form == event_form::standard) {
     writer.unsigned_integer(milliseconds);
   } else {

@@ -179,7 +179,8 @@ void stream_listener::note_applied(core::seqno number, std::span<const std::byte
   cursor_.applied(number);
   last_digest_ = core::digest(payload);
   core::stream_status& status = *service_.status;
-  status.last_seqno.store(cursor_.newest_applied()->get(), std::memory_order_relaxed);
+  // Released, so that whoever reads this number with acquire also finds the blocks it stands for.
+  status.last_seqno.store(cursor_.newest_applied()->get(), std::memory_order_release);
   status.last_applied_ns.store(std::chrono::nanoseconds(clock::now().time_since_epoch()).count(), std::memory_order_relaxed);
   if (sink_.barriers() != barriers_seen_) {  // the worker held nothing just now: whatever was lost before does not matter any more
     barriers_seen_ = sink_.barriers();

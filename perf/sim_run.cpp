@@ -20,6 +20,7 @@
 
 #include "net/task_scope.hpp"
 #include "net/zmq_socket.hpp"
+#include "perf/sim_demo.hpp"
 #include "perf/sim_display.hpp"
 #include "perf/sim_fleet.hpp"
 #include "perf/sim_generator.hpp"
@@ -179,17 +180,29 @@ class run {
     }
   }
 
-  /// A command that shows an answer: the beginning of the last prompt that was served is sure to be held somewhere.
+  /// Commands that show answers: a prompt small enough to read, and a real one, whose beginning is sure to be held somewhere.
   void print_example() {
-    std::vector<std::string> lines{"", "The engines stay up; TERM or Ctrl-C ends them. Ask, for example:", ""};
     const bool is_v6 = chosen_.server_host.find(':') != std::string::npos;
     const std::string host = is_v6 ? "[" + chosen_.server_host + "]" : chosen_.server_host;
     const std::string base = "http://" + host + ":" + std::to_string(chosen_.server_port);
     options plain = chosen_;
     plain.wire = query_form::json;
-    lines.push_back("curl -s " + base + "/query -d '" + query_body(plain, player_.example()) + "'");
-    lines.push_back("curl -s '" + base + "/services?instance_id=" + instance_name(0) + "'");
-    screen_.print(lines);
+    screen_.print({"", "The engines stay up; TERM or Ctrl-C ends them. Ask, for example:", "", demo_engine::example(base),
+                   "curl -s '" + base + "/services?instance_id=" + instance_name(0) + "'",
+                   "curl -s " + base + "/query -d '" + query_body(plain, player_.example()) + "'"});
+  }
+
+  asio::awaitable<void> stay_up() {
+    demo_engine demo(transport_, context_.get_executor(), chosen_);
+    std::string wrong = co_await demo.start(publishing_, is_stopping_);
+    if (!wrong.empty()) complain(wrong);
+    print_example();
+    while (!is_stopping_) co_await nap(longest_nap);
+    if (!chosen_.keep) wrong = co_await demo.stop();
+    if (!wrong.empty()) complain(wrong);
+    // Its replays refer to it: they end before it does.
+    publishing_.cancel(asio::cancellation_type::terminal);
+    co_await publishing_.wait(task_patience);
   }
 
   asio::awaitable<void> play(conductor& server) {
@@ -217,10 +230,7 @@ class run {
       wrong = co_await engines_.join(server);
       if (wrong.empty() && !is_stopping_) {
         co_await play(server);
-        if (chosen_.serve && !is_stopping_) {
-          print_example();
-          while (!is_stopping_) co_await nap(longest_nap);
-        }
+        if (chosen_.serve && !is_stopping_) co_await stay_up();
       }
       if (!chosen_.keep) {
         std::string left = co_await engines_.leave(server);

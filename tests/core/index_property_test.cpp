@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/index_comparison.hpp"
 #include "tests/support/index_subjects.hpp"
 #include "tests/support/random_steps.hpp"
 
@@ -22,9 +23,6 @@ namespace kvc::test {
 namespace {
 
 using namespace kvc::core;
-
-constexpr worker_id stranger{0xFFFF'FFF0};  // nobody: what the shared pools alone give
-constexpr media_mask device_and_host = mask_of(medium_id::gpu) | mask_of(medium_id::cpu);
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -67,11 +65,12 @@ class duel {
     std::ostringstream out;
     for (const auto& [who, traits] : traits_) compare_books(who, out);
     for (std::size_t home = 0; home < shape_.partitions; ++home) {
-      compare_members(home, out);
+      const auto seen = real_.view(home);
+      compare_members(seen.get(), model_.model(), home, out);
       if (queries == 0) {
-        for (const auto& query : random_.all_queries()) compare_query(home, query, out);
+        for (const auto& query : random_.all_queries()) compare_query(seen.get(), model_.model(), home, query, random_.media(), out);
       }
-      for (std::size_t i = 0; i < queries; ++i) compare_query(home, random_.query(), out);
+      for (std::size_t i = 0; i < queries; ++i) compare_query(seen.get(), model_.model(), home, random_.query(), random_.media(), out);
     }
     return out.str();
   }
@@ -127,48 +126,6 @@ class duel {
     for (const unsigned medium : {0U, 1U, 2U, 5U}) {
       expect(real_.held_on(who, medium_id{static_cast<std::uint8_t>(medium)}), model_.held_on(who, medium_id{static_cast<std::uint8_t>(medium)}),
              who, "held", out);
-    }
-  }
-
-  void compare_members(std::size_t home, std::ostream& out) const {
-    const auto seen = real_.view(home);
-    std::vector<worker_id> members;
-    if (seen) std::ranges::transform(seen->members, std::back_inserter(members), &member::id);
-    std::ranges::sort(members);
-    if (members != model_.model().members(home)) out << "\n  members of partition " << home;
-    if (seen) expect(seen->partition->index().count_held(), model_.model().distinct_blocks(home), stranger, "distinct blocks", out);
-  }
-
-  void compare_depths(const worker_depth& got, worker_id who, const std::vector<media_mask>& usable, std::ostream& out) const {
-    expect(got.any, strict_model::depth(usable, all_media), who, "any", out);
-    expect(got.device_or_host, strict_model::depth(usable, device_and_host), who, "device or host", out);
-    for (std::size_t i = 0; i < max_media; ++i) {
-      expect(got.on[i], strict_model::depth(usable, mask_of(static_cast<medium_id>(i))), who, "one medium", out);
-    }
-  }
-
-  void compare_query(std::size_t home, const std::vector<local_hash>& query, std::ostream& out) {
-    const media_mask filter = random_.media();
-    match_result whole;
-    match_result by_hash;
-    match_result filtered;
-    real_.match(home, query, false, all_media, whole);
-    real_.match(home, query, true, all_media, by_hash);
-    real_.match(home, query, false, filter, filtered);
-    std::vector<worker_id> rows;
-    auto members = model_.model().members(home);
-    for (const worker_id who : members) {
-      if (model_.model().has_row(home, who, all_media, query)) rows.push_back(who);
-    }
-    if (!std::ranges::equal(rows, whole.workers, {}, {}, &worker_depth::worker)) out << "\n  rows of partition " << home;
-    members.push_back(stranger);
-    for (const worker_id who : members) {
-      const auto usable = model_.model().usable(home, who, query);
-      compare_depths(whole.of(who), who, usable, out);
-      compare_depths(by_hash.of(who), who, usable, out);
-      auto fewer = usable;
-      for (media_mask& each : fewer) each = static_cast<media_mask>(each & filter);
-      compare_depths(filtered.of(who), who, fewer, out);
     }
   }
 

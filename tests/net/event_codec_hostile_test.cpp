@@ -241,4 +241,13 @@ BOOST_AUTO_TEST_CASE(batches_of_any_shape_are_understood) {
   BOOST_TEST((with.batch.rank == core::dp_rank{4}));
 }
 
+BOOST_AUTO_TEST_CASE(a_time_that_no_clock_shows_becomes_none) {
+  // Found by fuzzing: converting 1e47 seconds to whole milliseconds is undefined. Also nan, -1.0 and infinity.
+  decoding with;
+  for (const char* hex : {"92cb49dac0439a2e919390", "92cb7ff800000000000090", "92cbbff000000000000090", "92cb7ff000000000000090"}) {
+    BOOST_TEST(!with.decode(samples::from_hex(hex)));
+    BOOST_TEST(with.batch.timestamp_s == 0.0);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,7 +5,7 @@
 
 #include "net/log.hpp"
 
-namespace log = kvc::net::log;
+namespace logging = kvc::net::log;
 
 namespace {
 
@@ -13,14 +13,14 @@ namespace {
 class collected_lines {
  public:
   collected_lines() {
-    log::set_sink([this](log::level severity, std::string_view line) {
-      lines.push_back(std::string(log::to_string(severity)) + " " + std::string(line));
+    logging::set_sink([this](logging::level severity, std::string_view line) {
+      lines.push_back(std::string(logging::to_string(severity)) + " " + std::string(line));
     });
   }
   ~collected_lines() {
-    log::set_sink({});
-    for (const auto module : {log::module::app, log::module::http, log::module::stream, log::module::fleet}) {
-      log::set_level(module, log::level::info);
+    logging::set_sink({});
+    for (const auto module : {logging::module::app, logging::module::http, logging::module::stream, logging::module::fleet}) {
+      logging::set_level(module, logging::level::info);
     }
   }
   collected_lines(const collected_lines&) = delete;
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_line_is_module_fact_and_fields) {
   // Lines are read by people and cut apart by programs.
   const collected_lines collected;
 
-  log::info(log::module::stream, "gap", {{"stream", "a/0"}, {"from", 7U}, {"known", true}});
+  logging::info(logging::module::stream, "gap", {{"stream", "a/0"}, {"from", 7U}, {"known", true}});
 
   BOOST_TEST(collected.lines == std::vector<std::string>{"info stream gap stream=a/0 from=7 known=true"}, boost::test_tools::per_element());
 }
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(values_that_could_be_taken_for_something_else_are_quoted) {
   // Peers choose some values; none may forge a field, a line or a terminal command.
   const collected_lines collected;
 
-  log::warn(log::module::app, "odd", {{"a", "two words"}, {"b", ""}, {"c", "x\nerror app forged=1"}, {"d", "q\"\\"}, {"e", "\x1b[2J"}});
+  logging::warn(logging::module::app, "odd", {{"a", "two words"}, {"b", ""}, {"c", "x\nerror app forged=1"}, {"d", "q\"\\"}, {"e", "\x1b[2J"}});
 
   BOOST_REQUIRE(collected.lines.size() == 1U);
   BOOST_TEST(collected.lines.front() == R"(warn app odd a="two words" b="" c="x\nerror app forged=1" d="q\"\\" e="\x1b[2J")");
@@ -55,36 +55,36 @@ BOOST_AUTO_TEST_CASE(values_that_could_be_taken_for_something_else_are_quoted) {
 BOOST_AUTO_TEST_CASE(each_module_has_a_level_of_its_own) {
   // One noisy room can be looked into without drowning in the others.
   const collected_lines collected;
-  log::set_level(log::module::http, log::level::debug);
-  log::set_level(log::module::fleet, log::level::off);
+  logging::set_level(logging::module::http, logging::level::debug);
+  logging::set_level(logging::module::fleet, logging::level::off);
 
-  log::debug(log::module::http, "seen");
-  log::debug(log::module::stream, "unseen");
-  log::error(log::module::fleet, "unseen");
+  logging::debug(logging::module::http, "seen");
+  logging::debug(logging::module::stream, "unseen");
+  logging::error(logging::module::fleet, "unseen");
 
   BOOST_TEST(collected.lines == std::vector<std::string>{"debug http seen"}, boost::test_tools::per_element());
-  BOOST_TEST(!log::enabled(log::module::fleet, log::level::error));
+  BOOST_TEST(!logging::enabled(logging::module::fleet, logging::level::error));
 }
 
 BOOST_AUTO_TEST_CASE(words_of_levels_and_modules_read_back_as_they_are_written) {
   // Configuration prints them and reads them.
-  for (const auto severity : {log::level::trace, log::level::debug, log::level::info, log::level::warn, log::level::error, log::level::off}) {
-    log::level parsed{};
-    BOOST_TEST(log::parse_level(log::to_string(severity), parsed));
+  for (const auto severity : {logging::level::trace, logging::level::debug, logging::level::info, logging::level::warn, logging::level::error, logging::level::off}) {
+    logging::level parsed{};
+    BOOST_TEST(logging::parse_level(logging::to_string(severity), parsed));
     BOOST_TEST((parsed == severity));
   }
-  log::module module{};
-  BOOST_TEST(log::parse_module("fleet", module));
-  BOOST_TEST((module == log::module::fleet));
-  BOOST_TEST(!log::parse_module("dns", module));
+  logging::module module{};
+  BOOST_TEST(logging::parse_module("fleet", module));
+  BOOST_TEST((module == logging::module::fleet));
+  BOOST_TEST(!logging::parse_module("dns", module));
 }
 
 BOOST_AUTO_TEST_CASE(a_sink_that_throws_does_no_harm) {
   // Logging is never the reason a request fails.
   const collected_lines restored;
-  log::set_sink([](log::level, std::string_view) { throw 7; });
+  logging::set_sink([](logging::level, std::string_view) { throw 7; });
 
-  log::info(log::module::app, "still here");
+  logging::info(logging::module::app, "still here");
 
   BOOST_TEST(restored.lines.empty());
 }

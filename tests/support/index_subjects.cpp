@@ -1,10 +1,9 @@
 #include "tests/support/index_subjects.hpp"
 
 #include <bit>
-#include <string>
 #include <utility>
 
-#include "core/block_hasher.hpp"
+#include "tests/support/index_comparison.hpp"
 
 namespace kvc::test {
 
@@ -31,15 +30,7 @@ void real_subject::match(std::size_t partition, query_blocks query, bool by_sequ
   out.clear();
   const auto seen = view(partition);
   if (!seen) return;
-  match_scope scope = seen->scope;
-  scope.media = media;
-  if (by_sequence) {
-    std::vector<seq_hash> rolled;
-    roll_from_root(query, test_seed, rolled);
-    seen->partition->index().match(rolled, scope, out);
-  } else {
-    seen->partition->index().match(query, scope, out);
-  }
+  ask(*seen, query, by_sequence, media, out);
 }
 
 namespace {

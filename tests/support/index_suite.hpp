@@ -1,21 +1,23 @@
-// The behaviour every index must show, as templates over the subject. The file that includes this one defines
-// `kvc::test::index_subjects`, a std::tuple of subjects, first; every case below is then run for each of them.
-//
-// A subject has the members of real_subject (index_subjects.hpp) that are called here.
+// What the behaviour suite of an index is written in; the cases are in tests/core/index_*_test.cpp.
 #pragma once
 
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <numeric>
-#include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "core/block_hasher.hpp"
+#include "core/ids.hpp"
+#include "core/medium.hpp"
 #include "tests/support/index_step.hpp"
+#include "tests/support/index_subjects.hpp"
 
 namespace kvc::test::suite {
+
+/// Every index that must show the behaviour: a new one gets an adapter with the members of real_subject and a place here. The strict model is
+/// among them, so that the suite and the model cannot disagree.
+using index_subjects = std::tuple<real_subject, model_subject>;
 
 using core::engine_hash;
 using core::local_hash;
@@ -72,7 +74,3 @@ struct scene {
 };
 
 }  // namespace kvc::test::suite
-
-#include "tests/support/index_suite_chains.hpp"
-#include "tests/support/index_suite_fleet.hpp"
-#include "tests/support/index_suite_names.hpp"

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace kvc::test {
 
@@ -47,7 +48,8 @@ void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove(na
 void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::size_t budget) {
   const auto scoped = only ? homes_.find(*only) : homes_.end();
   if (only && scoped == homes_.end()) return;  // never been there
-  const partition* scope = only ? scoped->second.get() : nullptr;
+  std::vector<const partition*> scope;
+  if (only) scope.push_back(scoped->second.get());
   while (!blocks_.clear_some(which, scope, budget, tally_)) continue;
 }
 

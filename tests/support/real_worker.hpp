@@ -30,6 +30,7 @@ class real_worker {
   /// Queries stop seeing the worker, then its blocks go.
   void leave();
 
+  [[nodiscard]] core::stream_status& status() { return *member_.status; }
   [[nodiscard]] const core::lane_blocks& blocks() const { return blocks_; }
   [[nodiscard]] const core::apply_tally& tally() const { return tally_; }
 

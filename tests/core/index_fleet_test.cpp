@@ -1,7 +1,12 @@
-// Behaviour of several workers, pools and partitions. Included by index_suite.hpp only.
-#pragma once
+// Behaviour of several workers and partitions. Run for every index of index_suite.hpp.
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
+namespace {
 
 BOOST_AUTO_TEST_SUITE(index_fleet)
 
@@ -111,66 +116,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_name_stored_in_another_partition_leaves_the_firs
   BOOST_TEST(at.depth(first, blocks({6}), core::all_media, 0) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_shared_pool_lends_to_every_worker, Subject, index_subjects) {
-  // A pool of host memory that all instances can read from.
-  scene<Subject> at({first, second});
-  at.index.add(third, {.instance = "store", .is_pool = true, .is_shared = true});
-  at.root(first, names({11}), blocks({1}));
-  at.root(third, names({31, 32}), blocks({1, 2}), medium_id::cpu);
-  at.behind(first, 11, names({12}), blocks({2}));
-  at.behind(first, 12, names({13}), blocks({3}));
-  at.remove(first, {12});
-
-  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 3U);  // its own 1 and 3, the pool's 2
-  BOOST_TEST(at.depth(first, blocks({1, 2, 3}), core::mask_of(medium_id::gpu)) == 1U);
-  BOOST_TEST(at.depth(first, blocks({1, 2, 3}), core::mask_of(medium_id::cpu)) == 2U);
-  BOOST_TEST(at.depth(second, blocks({1, 2, 3})) == 2U);  // holds nothing itself
-  at.index.drop(third);
-  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 1U);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_worker_may_join_behind_blocks_of_a_pool, Subject, index_subjects) {
-  // The pool holds the head of the chain, the worker only what follows.
-  scene<Subject> at({first, second});
-  at.index.add(third, {.instance = "store", .is_pool = true, .is_shared = true});
-  at.root(third, names({31, 32}), blocks({1, 2}), medium_id::cpu);
-  at.root(first, names({11, 12, 13}), blocks({1, 2, 3}));
-  at.remove(first, {11, 12});
-
-  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 3U);
-  BOOST_TEST(at.depth(second, blocks({1, 2, 3})) == 2U);
-  at.remove(third, {31}, medium_id::cpu);
-  BOOST_TEST(at.depth(first, blocks({1, 2, 3})) == 0U);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_private_pool_lends_to_its_instance_only, Subject, index_subjects) {
-  // A cache beside one engine: every rank of that engine can use it.
-  scene<Subject> at({});
-  at.index.add(first, {.instance = "a", .rank = 0});
-  at.index.add(second, {.instance = "b", .rank = 0});
-  at.index.add(worker_id{4}, {.instance = "a", .rank = 1});
-  at.index.add(third, {.instance = "a", .is_pool = true});
-  at.root(third, names({31}), blocks({1}), medium_id::disk);
-
-  BOOST_TEST(at.depth(first, blocks({1})) == 1U);
-  BOOST_TEST(at.depth(worker_id{4}, blocks({1})) == 1U);
-  BOOST_TEST(at.depth(second, blocks({1})) == 0U);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_private_pool_without_an_engine_answers_for_itself, Subject, index_subjects) {
-  // Until its engine registers, the pool is the only one who can use what it holds.
-  scene<Subject> at({});
-  at.index.add(third, {.instance = "a", .is_pool = true});
-  at.root(third, names({31}), blocks({1}), medium_id::disk);
-  BOOST_TEST(at.depth(third, blocks({1})) == 1U);
-
-  at.index.add(first, {.instance = "a", .rank = 0});
-  BOOST_TEST(at.depth(first, blocks({1})) == 1U);
-  BOOST_TEST(at.depth(third, blocks({1})) == 0U);
-  at.index.drop(first);
-  BOOST_TEST(at.depth(third, blocks({1})) == 1U);
-}
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_workers_keep_their_own_depths, Subject, index_subjects) {
   // Each of many workers holds a prefix of its own length of one chain; then every second one loses its first block.
   constexpr std::uint32_t fleet = 100;
@@ -192,4 +137,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_workers_keep_their_own_depths, Subject, index
 
 BOOST_AUTO_TEST_SUITE_END()
 
+}  // namespace
 }  // namespace kvc::test::suite

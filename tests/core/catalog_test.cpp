@@ -1,0 +1,142 @@
+#include "core/catalog.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace kvc::core;
+
+constexpr std::uint64_t seed = 1337;
+
+partition_key key_of(std::string model) { return {.tenant = "default", .model = std::move(model), .lora = "", .salt = "", .block_size = 16}; }
+
+member worker(std::uint32_t id, std::string instance, std::uint32_t rank = 0, publisher_class kind = publisher_class::engine,
+              bool shared = false) {
+  return {.id = worker_id{id},
+          .key = {.tenant = "default", .instance = std::move(instance), .rank = dp_rank{rank}, .kind = kind},
+          .shared_pool = shared,
+          .status = std::make_shared<stream_status>(),
+          .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
+}
+
+std::vector<std::uint32_t> ids(const std::vector<member>& members) {
+  std::vector<std::uint32_t> found;
+  for (const member& each : members) found.push_back(each.id.get());
+  return found;
+}
+
+BOOST_AUTO_TEST_SUITE(catalog)
+
+BOOST_AUTO_TEST_CASE(the_first_worker_opens_a_partition_and_the_last_closes_it) {
+  // Partitions of models that nobody serves any more cost nothing.
+  kvc::core::catalog all;
+  BOOST_TEST(all.view().get()->partitions.empty());
+  const auto opened = all.join(key_of("m"), seed, worker(1, "a"));
+  const auto again = all.join(key_of("m"), seed, worker(2, "b"));
+  BOOST_REQUIRE((opened && again));
+
+  BOOST_TEST(opened->get() == again->get());
+  BOOST_TEST(((*opened)->key() == key_of("m")));
+  BOOST_TEST((*opened)->seed() == seed);
+  all.leave(worker_id{1});
+  BOOST_TEST(all.view().get()->partitions.size() == 1U);
+  all.leave(worker_id{2});
+  BOOST_TEST(all.view().get()->partitions.empty());
+  const auto reopened = all.join(key_of("m"), seed, worker(3, "a"));
+  BOOST_TEST(reopened->get() != opened->get());
+}
+
+BOOST_AUTO_TEST_CASE(joining_twice_changes_nothing) {
+  // Every event of a stream may ask for its partition.
+  kvc::core::catalog all;
+  (void)all.join(key_of("m"), seed, worker(1, "a"));
+  const auto before = all.view().get();
+  (void)all.join(key_of("m"), seed, worker(1, "a"));
+
+  BOOST_TEST(all.view().get().get() == before.get());
+}
+
+BOOST_AUTO_TEST_CASE(another_seed_is_refused) {
+  // Hashes under two seeds never meet, so a partition has one.
+  kvc::core::catalog all;
+  (void)all.join(key_of("m"), seed, worker(1, "a"));
+  const auto refused = all.join(key_of("m"), 7, worker(2, "b"));
+
+  BOOST_TEST(!refused.has_value());
+  BOOST_TEST((refused.error() == errc::seed_conflict));
+  BOOST_TEST(!all.accepts(key_of("m"), 7));
+  BOOST_TEST(all.accepts(key_of("m"), seed));
+  BOOST_TEST(all.accepts(key_of("other"), 7));
+  BOOST_TEST(ids(all.view().get()->find(key_of("m"))->members) == std::vector<std::uint32_t>{1});
+}
+
+BOOST_AUTO_TEST_CASE(a_view_stays_as_it_was) {
+  // A query keeps the view it began with, whoever joins or leaves meanwhile.
+  kvc::core::catalog all;
+  (void)all.join(key_of("m"), seed, worker(1, "a"));
+  const auto before = all.view().get();
+  all.leave(worker_id{1});
+
+  BOOST_TEST(before->find(key_of("m"))->members.size() == 1U);
+  BOOST_TEST(all.view().get()->find(key_of("m")) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(members_are_sorted_for_answers) {
+  // Answers list instances and ranks in order without sorting per query.
+  kvc::core::catalog all;
+  (void)all.join(key_of("m"), seed, worker(5, "b", 1));
+  (void)all.join(key_of("m"), seed, worker(6, "b", 0));
+  (void)all.join(key_of("m"), seed, worker(7, "a", 3));
+  (void)all.join(key_of("m"), seed, worker(8, "a", 3, publisher_class::pool));
+
+  BOOST_TEST(ids(all.view().get()->find(key_of("m"))->members) == (std::vector<std::uint32_t>{7, 8, 6, 5}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(shared_pools_are_listed_in_order) {
+  // The query looks pools up by binary search.
+  kvc::core::catalog all;
+  (void)all.join(key_of("m"), seed, worker(9, "x", 0, publisher_class::pool, true));
+  (void)all.join(key_of("m"), seed, worker(4, "y", 0, publisher_class::pool, true));
+  (void)all.join(key_of("m"), seed, worker(1, "a"));
+  const auto view = all.view().get();
+  const auto& scope = view->find(key_of("m"))->scope;
+
+  BOOST_TEST((scope.pools == std::vector<worker_id>{worker_id{4}, worker_id{9}}));
+  BOOST_TEST(scope.private_pools.empty());
+}
+
+BOOST_AUTO_TEST_CASE(private_pools_lend_to_their_instance) {
+  // A pool that is not shared serves the ranks of its own instance, or itself while there are none.
+  kvc::core::catalog all;
+  (void)all.join(key_of("m"), seed, worker(9, "a", 0, publisher_class::pool));
+  (void)all.join(key_of("m"), seed, worker(2, "b"));
+  auto view = all.view().get();
+  BOOST_REQUIRE(view->find(key_of("m"))->scope.private_pools.size() == 1U);
+  BOOST_TEST((view->find(key_of("m"))->scope.private_pools[0].users == std::vector<worker_id>{worker_id{9}}));
+
+  (void)all.join(key_of("m"), seed, worker(3, "a", 0));
+  (void)all.join(key_of("m"), seed, worker(1, "a", 1));
+  view = all.view().get();
+  BOOST_TEST((view->find(key_of("m"))->scope.private_pools[0].users == std::vector<worker_id>{worker_id{3}, worker_id{1}}));
+}
+
+BOOST_AUTO_TEST_CASE(leaving_leaves_every_partition) {
+  // A worker with adapters is a member of many.
+  kvc::core::catalog all;
+  for (const char* model : {"m", "n", "o"}) (void)all.join(key_of(model), seed, worker(1, "a"));
+  (void)all.join(key_of("n"), seed, worker(2, "b"));
+  all.leave(worker_id{1});
+  all.leave(worker_id{77});  // never a member
+
+  const auto view = all.view().get();
+  BOOST_TEST(view->partitions.size() == 1U);
+  BOOST_TEST(ids(view->find(key_of("n"))->members) == std::vector<std::uint32_t>{2});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

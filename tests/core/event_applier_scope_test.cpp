@@ -1,0 +1,170 @@
+// The applier across partitions and turns: scopes, clears, bounds, leaving.
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "tests/support/applier_stream.hpp"
+
+namespace {
+
+using namespace kvc::core;
+using namespace kvc::test::applier;
+
+BOOST_AUTO_TEST_SUITE(event_applier)
+
+BOOST_AUTO_TEST_CASE(an_event_may_speak_about_another_partition) {
+  // Adapters, and the full envelope: tenant, model and salt too. The catalog learns the partition.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2}, with_adapter("sql"));
+  at.store({12}, {1, 2}, envelope("t", "n", {}, "s"));
+  at.store({13}, {3, 4}, envelope("default", "m", "", {}));  // its own, spelled out
+
+  BOOST_TEST(at.all.view().get()->partitions.size() == 3U);
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  BOOST_TEST(at.depth({3, 4}) == 1U);
+  BOOST_TEST(at.depth({1, 2}, all_media, with_lora("sql")) == 1U);
+  BOOST_TEST(at.depth({1, 2}, all_media, {.tenant = "t", .model = "n", .lora = "", .salt = "s", .block_size = block_size}) == 1U);
+  at.remove({11, 12});  // a removal needs the name only
+  BOOST_TEST(at.applier->blocks().names() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(partitions_of_a_stream_are_bounded) {
+  // A publisher that invents adapters must not fill the catalog.
+  stream at(registered(publisher_type::vllm), {.max_partitions = 2});
+  for (const char* lora : {"a", "b", "c", "a"}) at.store({11}, {1, 2}, with_adapter(lora));
+
+  BOOST_TEST(at.tally.skipped == 1U);
+  BOOST_TEST(at.all.view().get()->partitions.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_partition_under_another_seed_is_left_alone) {
+  // Somebody else opened it first; its hashes would never meet ours.
+  stream at(registered(publisher_type::vllm));
+  member other = at.who;
+  other.id = worker_id{2};
+  BOOST_REQUIRE(at.all.join(with_lora("sql"), seed + 1, other).has_value());
+  at.store({11}, {1, 2}, with_adapter("sql"));
+
+  BOOST_TEST(at.tally.skipped == 1U);
+  registration wrong = registered(publisher_type::vllm);
+  wrong.hash_seed = seed + 1;
+  BOOST_CHECK_THROW(kvc::core::event_applier(wrong, other, at.all, {}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(a_clear_of_an_engine_resets_its_own_device) {
+  // Offloaded copies survive; adapters do not.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2});
+  at.store({11}, {}, on(medium_id::cpu));
+  at.store({21}, {5, 6}, with_adapter("sql"));
+  at.clear();
+
+  BOOST_TEST(at.depth({1, 2}, mask_of(medium_id::gpu)) == 0U);
+  BOOST_TEST(at.depth({1, 2}, mask_of(medium_id::cpu)) == 1U);
+  BOOST_TEST(at.depth({5, 6}, all_media, with_lora("sql")) == 0U);
+  at.clear(on(medium_id::cpu));
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_clear_of_a_pool_or_of_the_standard_means_every_medium) {
+  // Their clears name no medium because all of them are meant.
+  for (const auto& who : {registered(publisher_type::mooncake, publisher_class::pool), registered(publisher_type::standard),
+                          registered(publisher_type::vllm, publisher_class::pool)}) {
+    stream at(who);
+    at.store({11}, {1, 2}, on(medium_id::disk));
+    at.store({12}, {3, 4}, on(medium_id::cpu));
+    at.clear();
+    BOOST_TEST(at.applier->blocks().names() == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_clear_takes_the_partitions_that_agree_with_what_it_names) {
+  // The envelope names dimensions; those it leaves out are not restricted.
+  const event_scope sql = with_adapter("sql");
+  const event_scope other_model = envelope({}, "n", {}, {});
+  const event_scope other_tenant = envelope("t", {}, {}, {});
+  const auto filled = [&] {
+    auto at = std::make_unique<stream>(registered(publisher_type::standard));
+    at->store({11}, {1, 2});
+    at->store({12}, {1, 2}, sql);
+    at->store({13}, {1, 2}, other_model);
+    at->store({14}, {1, 2}, other_tenant);
+    return at;
+  };
+  event_scope own = envelope("default", "m", "", "");
+  own.block_size = block_size;
+  const std::vector<std::pair<event_scope, std::size_t>> left{
+      {envelope({}, "m", {}, {}), 1},  // base, adapter and the other tenant's go
+      {with_adapter(""), 1},           // all but the adapter's
+      {sql, 3},
+      {other_tenant, 3},
+      {envelope("default", {}, {}, {}), 1},
+      {envelope({}, "never seen", {}, {}), 4},
+      {of_size(64), 4},
+      {own, 3}};
+  for (const auto& [scope, names_left] : left) {
+    const auto at = filled();
+    at->clear(scope);
+    BOOST_TEST(at->applier->blocks().names() == names_left);
+    BOOST_TEST(at->all.view().get()->partitions.size() == 4U);  // a clear opens nothing
+  }
+}
+
+BOOST_AUTO_TEST_CASE(large_batches_are_applied_in_turns) {
+  // A lane answers queries between the turns; a clear in the middle is split as well.
+  stream at(registered(publisher_type::vllm));
+  event_batch batch;
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    stored_event made;
+    made.hashes = names({i});
+    made.tokens = {static_cast<std::uint32_t>(i), 0};
+    batch.events.emplace_back(made);
+  }
+  batch.events.emplace_back(cleared_event{});
+  stored_event last;
+  last.hashes = names({99});
+  last.tokens = {7, 7};
+  batch.events.emplace_back(last);
+  kvc::core::event_applier::progress where;
+  int turns = 1;
+  while (!at.applier->apply_some(batch, where, 4, at.tally)) ++turns;
+
+  BOOST_TEST(turns >= 7);
+  BOOST_TEST(at.tally.stored == 11U);
+  BOOST_TEST(at.tally.removed == 10U);
+  BOOST_TEST(at.depth({7, 7}) == 1U);
+  BOOST_TEST(at.applier->blocks().names() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(leaving_and_dropping_end_a_worker) {
+  // First queries stop seeing it, then its blocks go in turns, even when a clear was left in the middle.
+  stream at(registered(publisher_type::vllm));
+  for (std::uint64_t i = 1; i <= 10; ++i) at.store({i}, {static_cast<std::uint32_t>(i), 0});
+  const auto home = at.all.view().get()->find(registered(publisher_type::vllm).partition)->partition;
+  event_batch batch;
+  batch.events.emplace_back(cleared_event{});
+  kvc::core::event_applier::progress where;
+  BOOST_TEST(!at.applier->apply_some(batch, where, 3, at.tally));
+  at.applier->leave();
+
+  BOOST_TEST(at.all.view().get()->partitions.empty());
+  int turns = 1;
+  while (!at.applier->drop_some(2, at.tally)) ++turns;
+  BOOST_TEST(turns >= 4);
+  BOOST_TEST(home->index().blocks() == 0U);
+  BOOST_TEST(at.applier->drop_some(2, at.tally));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_batch_is_finished_at_once) {
+  // It still has a number in the stream.
+  stream at(registered(publisher_type::vllm));
+  kvc::core::event_applier::progress where;
+  BOOST_TEST(at.applier->apply_some({}, where, 1, at.tally));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

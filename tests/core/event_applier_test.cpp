@@ -1,0 +1,197 @@
+#include "core/event_applier.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "core/block_hasher.hpp"
+#include "tests/support/applier_stream.hpp"
+
+namespace {
+
+using namespace kvc::core;
+using namespace kvc::test::applier;
+
+BOOST_AUTO_TEST_SUITE(event_applier)
+
+BOOST_AUTO_TEST_CASE(tokens_become_blocks_of_the_registered_partition) {
+  // The whole way of an ordinary event: hash, place, hold; then remove by name.
+  stream at(registered(publisher_type::vllm));
+  at.store({11, 12}, {1, 2, 3, 4});
+
+  BOOST_TEST(at.depth({1, 2, 3, 4, 5}) == 2U);
+  BOOST_TEST(at.who.media_seen->load() == mask_of(medium_id::gpu));
+  at.remove({12});
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_parent_and_extra_keys_are_followed) {
+  // The second event of a chain, whose block carries an image.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2});
+  stored_event next;
+  next.hashes = names({12});
+  next.parent = engine_hash{11};
+  next.tokens = {3, 4};
+  next.has_tokens = true;
+  next.extra_keys = {"image"};
+  at.apply(next);
+
+  const std::vector<local_hash> query{hash_block(words{1, 2}, seed), hash_block(words{3, 4}, seed, "image")};
+  match_result answer;
+  at.all.view().get()->find(registered(publisher_type::vllm).partition)->partition->index().match(query, {}, answer);
+  BOOST_TEST(answer.of(worker_id{1}).any == 2U);
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 1U);  // the same tokens without the image are another block
+}
+
+BOOST_AUTO_TEST_CASE(the_medium_of_an_event_goes_before_the_registered_one) {
+  // Offloading rides in the engine's stream; media that were ever named are remembered for answers.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2}, on(medium_id::cpu));
+
+  BOOST_TEST(at.depth({1, 2}, mask_of(medium_id::gpu)) == 0U);
+  BOOST_TEST(at.depth({1, 2}, mask_of(medium_id::cpu)) == 1U);
+  at.remove({11});  // without a medium: the registered one, where it is not
+  BOOST_TEST(at.tally.unknown_removals == 1U);
+  at.remove({11}, on(medium_id::cpu));
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  BOOST_TEST(at.who.media_seen->load() == mask_of(medium_id::cpu));
+}
+
+BOOST_AUTO_TEST_CASE(a_placeholder_has_no_block_size_and_no_tokens) {
+  // An offload event: names only, any number of them.
+  stream at(registered(publisher_type::vllm));
+  at.store({11, 12}, {1, 2, 3, 4});
+  at.store({12, 11}, {}, on(medium_id::cpu));
+
+  BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::cpu)) == 2U);
+  BOOST_TEST(at.tally.skipped == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_placeholder_without_its_adapter_finds_its_block) {
+  // The offload event of an adapter's block says nothing of the adapter.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2}, with_adapter("sql"));
+  at.store({11}, {}, on(medium_id::cpu));
+
+  BOOST_TEST(at.depth({1, 2}, mask_of(medium_id::cpu), with_lora("sql")) == 1U);
+  BOOST_TEST(at.depth({1, 2}, all_media) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_another_size_are_skipped_for_engines) {
+  // A short tail page, or a group of large blocks: its hashes would mean nothing here.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2, 3}, of_size(3));
+
+  BOOST_TEST(at.tally.skipped == 1U);
+  BOOST_TEST(at.applier->blocks().names() == 0U);
+  BOOST_TEST(at.all.view().get()->partitions.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_another_size_open_a_partition_for_the_standard) {
+  // There the size is part of the identity that every event carries.
+  stream at(registered(publisher_type::standard));
+  at.store({11}, {1, 2, 3}, of_size(3));
+
+  partition_key key = registered(publisher_type::standard).partition;
+  key.block_size = 3;
+  BOOST_TEST(at.depth({1, 2, 3}, all_media, key) == 1U);
+  BOOST_TEST(at.tally.skipped == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_that_do_not_fit_the_names_are_skipped) {
+  // Masked blocks are left out of the names but not of the tokens: which is which cannot be known.
+  stream at(registered(publisher_type::vllm));
+  at.store({11, 12}, {1, 2, 3});
+  at.store({13}, {1, 2, 3, 4});
+
+  BOOST_TEST(at.tally.skipped == 3U);
+  BOOST_TEST(at.applier->blocks().names() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_left_out_with_their_removals) {
+  // A removal of such a group names its group only; its hash may be that of a good block in another group.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2});
+  at.store({11}, {1, 2}, in_group(1, false));
+  at.remove({11}, in_group(1));
+
+  BOOST_TEST(at.tally.skipped == 1U);
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(groups_have_names_of_their_own) {
+  // Two groups of a hybrid engine use one hash for different blocks.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2});
+  at.store({11}, {5, 6}, in_group(1));
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  BOOST_TEST(at.depth({5, 6}) == 1U);
+
+  stored_event next;
+  next.scope.group = 1;
+  next.hashes = names({12});
+  next.parent = engine_hash{11};
+  next.tokens = {7, 8};
+  at.apply(next);
+  BOOST_TEST(at.depth({5, 6, 7, 8}) == 2U);
+  at.remove({11}, in_group(1));
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  BOOST_TEST(at.depth({5, 6}) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(standard_hashes_mean_the_same_in_every_group) {
+  // They identify the block, so a removal finds it whatever its group.
+  for (const publisher_type type : {publisher_type::standard, publisher_type::automatic}) {
+    stream at(registered(type));
+    std::vector<local_hash> locals;
+    std::vector<seq_hash> rolled;
+    hash_blocks(words{1, 2, 3, 4}, block_size, seed, locals);
+    roll_from_root(locals, seed, rolled);
+    stored_event made;
+    made.scope.group = 3;
+    made.standard_hashes = true;
+    made.hashes = {engine_hash{rolled[0].get()}, engine_hash{rolled[1].get()}};
+    at.apply(made);
+
+    BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+    at.apply(removed_event{.scope = in_group(3), .hashes = made.hashes});
+    BOOST_TEST(at.depth({1, 2, 3, 4}) == 0U);
+    BOOST_TEST(at.applier->blocks().names() == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_position_without_a_parent_is_not_a_root) {
+  // For the standard the names then say where they stand; for an engine nothing does.
+  stored_event made;
+  made.hashes = names({11});
+  made.base = position{4};
+  made.tokens = {1, 2};
+  made.has_tokens = true;
+  stream engine(registered(publisher_type::vllm));
+  engine.apply(made);
+  BOOST_TEST(engine.tally.skipped == 1U);
+  BOOST_TEST(engine.depth({1, 2}) == 0U);
+
+  made.base = position{0};
+  engine.apply(made);
+  BOOST_TEST(engine.depth({1, 2}) == 1U);
+
+  std::vector<local_hash> locals;
+  std::vector<seq_hash> rolled;
+  hash_blocks(words{1, 2, 3, 4}, block_size, seed, locals);
+  roll_from_root(locals, seed, rolled);
+  stream standard(registered(publisher_type::standard));
+  standard.store({rolled[0].get()}, {1, 2});
+  stored_event next;
+  next.hashes = {engine_hash{rolled[1].get()}};
+  next.base = position{1};
+  next.tokens = {3, 4};
+  standard.apply(next);
+  BOOST_TEST(standard.depth({1, 2, 3, 4}) == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

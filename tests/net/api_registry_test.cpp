@@ -1,0 +1,268 @@
+// Registration and inspection over HTTP.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "net/http_router.hpp"
+#include "net/request_document.hpp"
+#include "tests/support/net/api_fixture.hpp"
+
+namespace {
+
+using namespace kvc;
+using test::api_fixture;
+using test::raw_answer;
+
+// The examples of the contract, to the letter.
+constexpr std::string_view seed_registration = R"({
+"endpoint": "tcp://1.1.1.1:5557",
+"replay_endpoint": "tcp://1.1.1.1:5558",
+"type": "vLLM",
+"modelname": "deepseek",
+"lora_name": "sql-adapter",
+"tenant_id": "default",
+"instance_id": "vllm-prefill-node1",
+"block_size": 128,
+"dp_rank": 0,
+"additionalsalt": "w8a8"
+})";
+constexpr std::string_view seed_unregistration = R"({
+"type": "vLLM",
+"modelname": "deepseek",
+"lora_name": "sql-adapter",
+"tenant_id": "default",
+"instance_id": "vllm-prefill-node1",
+"block_size": 128,
+"dp_rank": 0
+})";
+
+bool has(const raw_answer& answer, std::string_view text) { return answer.body.find(text) != std::string::npos; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(api_registry)
+
+BOOST_AUTO_TEST_CASE(registers_and_unregisters_as_the_seed_shows) {
+  // The first thing every client does.
+  api_fixture service;
+
+  BOOST_TEST(service.post("/register", seed_registration).body ==
+             R"({"status":"registered successfully","instance_id":"vllm-prefill-node1","changed":true,"replaced":false})");
+  BOOST_TEST(service.post("/query", R"({"model":"deepseek","lora_name":"sql-adapter","token_ids":[101,15,100,55,89],"tenant_id":"default",
+    "instance_id":"vllm-prefill-node1","block_size":64,"cache_salt":"w8a8"})").body ==
+             R"({"default":{"vllm-prefill-node1":{"longest_matched":0,"GPU":0,"DP":{},"CPU":0,"DISK":0}}})");
+  BOOST_TEST(service.post("/query_by_hash", R"({"model":"deepseek","lora_name":"sql-adapter","seq_hashes":[1234567890,9876543210],
+    "tenant_id":"default","instance_id":"vllm-prefill-node1","block_size":128,"cache_salt":"w8a8"})").body ==
+             R"({"default":{"vllm-prefill-node1":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}})");
+  BOOST_TEST(service.post("/unregister", seed_unregistration).body ==
+             R"({"status":"unregistered successfully","removed_instances":["vllm-prefill-node1|default|0"]})");
+  const raw_answer again = service.post("/unregister", seed_unregistration);
+  BOOST_TEST(again.status == 404);
+  BOOST_TEST(has(again, R"("reason":"service_not_found")"));
+}
+
+BOOST_AUTO_TEST_CASE(tells_whether_a_registration_changed_anything) {
+  // Engines register again after every restart of theirs or ours.
+  api_fixture service;
+  BOOST_TEST(has(service.join("a"), R"("changed":true,"replaced":false)"));
+  BOOST_TEST(has(service.join("a"), R"("changed":false,"replaced":false)"));
+  BOOST_TEST(has(service.join("a", 0, "vLLM", R"(,"topic":"kv")"), R"("changed":true,"replaced":true)"));
+  BOOST_TEST(has(service.join("a", 0, "Mooncake"), R"("changed":true,"replaced":false)"));  // a pool beside the engine
+}
+
+BOOST_AUTO_TEST_CASE(fills_in_defaults_and_warns_of_unknown_types) {
+  // What a registration left out must be visible, and an unknown type must not keep a publisher away.
+  api_fixture service;
+  const raw_answer answer = service.post("/register", R"({"endpoint":"ipc:///tmp/kvc-test.sock","type":"NewEngine","model":"m",
+    "instance_id":"x","block_size":16,"medium":"SSD"})");
+  BOOST_TEST(answer.status == 200);
+  BOOST_TEST(has(answer, R"("warnings":["type NewEngine is not known)"));
+
+  const raw_answer shown = service.get("/services?instance_id=x");
+  for (const std::string text : {R"("count":1)", R"("Type":"auto")", R"("TenantID":"default")", R"("tenant_id":"default")", R"("DPRank":0)",
+                                 R"("LoraName":"")", R"("AdditionalSalt":"")", R"("hash_seed":1337)", R"("medium":"DISK")",
+                                 R"("BlockSize":16)", R"("class":"engine")", R"("shared":false)", R"("last_seqno":null)"}) {
+    BOOST_TEST(has(shown, text), text);
+  }
+  BOOST_TEST(service.get("/services?instance_id=nobody").body == R"({"count":0,"services":[]})");
+  service.join("p", 0, "mooncake");
+  const raw_answer pool = service.get("/services?instance_id=p");
+  for (const std::string text : {R"("medium":"CPU")", R"("class":"pool")", R"("shared":true)", R"("Type":"Mooncake")"}) {
+    BOOST_TEST(has(pool, text), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_registrations_by_field) {
+  // A client error never changes state, and names what to mend.
+  api_fixture service;
+  struct example {
+    std::string replaced, by, reason, field;
+  };
+  const std::vector<example> examples{
+      {R"("endpoint": "tcp://1.1.1.1:5557",)", "", "missing", "endpoint"},
+      {"tcp://1.1.1.1:5557", "tcp://1.1.1.1", "invalid_value", "endpoint"},
+      {"tcp://1.1.1.1:5558", "udp://1.1.1.1:5558", "invalid_value", "replay_endpoint"},
+      {R"("type": "vLLM",)", "", "missing", "type"},
+      {R"("vLLM")", "3", "invalid_type", "type"},
+      {R"("modelname": "deepseek",)", "", "missing", "modelname"},
+      {R"("deepseek")", R"("")", "invalid_value", "modelname"},
+      {R"("instance_id": "vllm-prefill-node1",)", "", "missing", "instance_id"},
+      {R"("vllm-prefill-node1")", R"("")", "invalid_value", "instance_id"},
+      {R"("block_size": 128)", R"("block_size": 0)", "out_of_range", "block_size"},
+      {R"("block_size": 128)", R"("block_size": "128")", "invalid_type", "block_size"},
+      {R"("dp_rank": 0)", R"("dp_rank": -1)", "out_of_range", "dp_rank"},
+      {R"("dp_rank": 0)", R"("bind": "yes")", "invalid_type", "bind"},
+      {R"("dp_rank": 0)", R"("lora_id": 3)", "invalid_value", "lora_id"},
+      {R"("dp_rank": 0)", R"("shared": true)", "invalid_value", "shared"},
+      {R"("dp_rank": 0)", R"("hash_seed": -1)", "out_of_range", "hash_seed"},
+  };
+  for (const example& each : examples) {
+    std::string body(seed_registration);
+    body.replace(body.find(each.replaced), each.replaced.size(), each.by);
+    const raw_answer answer = service.post("/register", body);
+    BOOST_TEST(answer.status == 400);
+    BOOST_TEST(has(answer, "\"reason\":\"" + each.reason + "\",\"field\":\"" + each.field + "\""), body << answer.body);
+  }
+  BOOST_TEST(has(service.get("/services"), R"("count":0)"));
+  service.join("a");
+  const raw_answer conflict = service.join("b", 0, "vLLM", R"(,"hash_seed":7)");
+  BOOST_TEST(conflict.status == 400);
+  BOOST_TEST(has(conflict, R"("field":"hash_seed")"));
+}
+
+BOOST_AUTO_TEST_CASE(unregisters_by_rank_tenant_and_class) {
+  // A missing rank means all of them; a type chooses between the engine and the pool of an instance.
+  api_fixture service;
+  for (const std::uint32_t rank : {0U, 1U, 2U}) service.join("a", rank);
+  service.join("a", 0, "Mooncake");
+  service.join("b");
+
+  BOOST_TEST(service.post("/unregister", R"({"instance_id":"a","tenant_id":"other"})").status == 404);
+  BOOST_TEST(has(service.post("/unregister", R"({"instance_id":"a","dp_rank":1})"), R"(["a|default|1"])"));
+  BOOST_TEST(has(service.post("/unregister", R"({"instance_id":"a","type":"Mooncake"})"), R"(["a|default|0"])"));
+  BOOST_TEST(has(service.post("/unregister", R"({"instance_id":"a"})"), R"(["a|default|0","a|default|2"])"));
+  BOOST_TEST(has(service.get("/services"), R"("count":1)"));
+  BOOST_TEST(has(service.post("/unregister", "{}"), R"("reason":"missing","field":"instance_id")"));
+}
+
+BOOST_AUTO_TEST_CASE(tells_404_from_405_and_415) {
+  // Each sends the client looking in another place.
+  api_fixture service;
+  BOOST_TEST(service.get("/nothing").status == 404);
+  const raw_answer wrong = service.get("/query");
+  BOOST_TEST(wrong.status == 405);
+  BOOST_TEST(wrong.header("allow") == "POST");
+  BOOST_TEST(service.post("/metrics", "").header("allow") == "GET, HEAD");
+  BOOST_TEST(service.post("/query", "<x/>", {{"Content-Type", "application/xml"}}).status == 415);
+  BOOST_TEST(has(service.post("/query", "{"), R"("reason":"invalid_json")"));
+  BOOST_TEST(has(service.post("/query", "[]"), R"("reason":"invalid_type")"));
+  BOOST_TEST(service.get("/healthz/").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(asks_for_tokens_when_there_are_any) {
+  // Health and metrics stay open for probes; writing needs more than reading.
+  test::api_settings settings;
+  settings.tokens = {"all"};
+  settings.read_tokens = {"read"};
+  api_fixture service(settings);
+  const test::header_list all{{"Authorization", "Bearer all"}};
+  const test::header_list read{{"Authorization", "Bearer read"}};
+
+  for (const std::string open : {"/healthz", "/livez", "/health", "/readyz", "/ready", "/metrics", "/openapi.json"}) {
+    BOOST_TEST(service.get(open).status == 200, open);
+  }
+  const raw_answer missing = service.get("/services");
+  BOOST_TEST(missing.status == 401);
+  BOOST_TEST(missing.header("www-authenticate") == "Bearer");
+  BOOST_TEST(has(missing, R"("reason":"unauthorized")"));
+  BOOST_TEST(service.get("/services", read).status == 200);
+  const raw_answer forbidden = service.post("/register", seed_registration, read);
+  BOOST_TEST(forbidden.status == 403);
+  BOOST_TEST(has(forbidden, R"("reason":"forbidden")"));
+  BOOST_TEST(service.post("/register", seed_registration, all).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(tells_when_answers_can_be_relied_on) {
+  // Alive at once; ready when streams are whole or had their time; never while draining.
+  test::api_settings settings;
+  settings.streams.ready_grace = std::chrono::hours(1);
+  api_fixture service(settings);
+  BOOST_TEST(service.get("/readyz").status == 200);
+  service.join("a");
+
+  const raw_answer waiting = service.get("/readyz");
+  BOOST_TEST(waiting.status == 503);
+  BOOST_TEST(waiting.header("retry-after") == "1");
+  BOOST_TEST(has(waiting, "a|default|0 is joining"));
+  BOOST_TEST(service.get("/livez").body == R"({"status":"healthy"})");
+  service.find_member("a").status->state = core::stream_state::whole;
+  BOOST_TEST(service.get("/ready").status == 200);
+
+  service.fleet.drain();
+  BOOST_TEST(has(service.get("/readyz"), R"("reason":"draining")"));
+  BOOST_TEST(has(service.join("b"), R"("reason":"draining")"));
+  BOOST_TEST(has(service.get("/health"), R"("draining":true)"));
+}
+
+BOOST_AUTO_TEST_CASE(shows_workers_and_partitions) {
+  // Operators look here first.
+  api_fixture service;
+  service.join("a", 0);
+  service.join("a", 1);
+  service.join("a", 1, "Mooncake");
+  const raw_answer workers = service.get("/workers");
+  BOOST_TEST(has(workers, R"("count":2)"));
+  BOOST_TEST(has(workers, R"({"instance_id":"a","tenant_id":"default","dp_rank":1,"state":"joining","whole":false,"lag_ms":null,)"
+                          R"("blocks":{"GPU":0,"CPU":0,"DISK":0}})"));
+  const std::vector<std::uint32_t> prompt{1, 2, 3, 4, 5, 6, 7, 8};
+  service.hold(service.find_member("a"), prompt, 0, 2);
+  const raw_answer partitions = service.get("/global_view");
+  BOOST_TEST(has(partitions, R"({"count":1,"partitions":[{"tenant_id":"default","model":"m","lora_name":"","additional_salt":"",)"
+                             R"("block_size":4,"hash_seed":1337,"blocks":2,)"));
+  BOOST_TEST(has(partitions, R"("workers":3)"));
+}
+
+BOOST_AUTO_TEST_CASE(exposes_metrics_that_parse) {
+  // A scrape that one bad line makes unreadable is no scrape.
+  api_fixture service;
+  service.join("in \"quotes\"\\n");
+  service.join("a");
+  service.post("/query", R"({"model":"m","block_size":4,"token_ids":[1,2,3,4]})");
+  service.post("/query", "{");
+  const raw_answer answer = service.get("/metrics");
+  BOOST_TEST(answer.header("content-type").starts_with("text/plain"));
+
+  std::size_t lines = 0;
+  std::size_t at = 0;
+  while (at < answer.body.size()) {
+    const std::size_t end = answer.body.find('\n', at);
+    BOOST_REQUIRE(end != std::string::npos);
+    const std::string line = answer.body.substr(at, end - at);
+    at = end + 1;
+    ++lines;
+    if (line.starts_with("# HELP kvc_") || line.starts_with("# TYPE kvc_")) continue;
+    BOOST_TEST(line.starts_with("kvc_"), line);
+    const std::size_t blank = line.rfind(' ');
+    BOOST_REQUIRE(blank != std::string::npos);
+    std::size_t used = 0;
+    BOOST_TEST(std::isfinite(std::stod(line.substr(blank + 1), &used)), line);
+    BOOST_TEST(used == line.size() - blank - 1);
+  }
+  BOOST_TEST(lines > 100U);
+  BOOST_TEST(has(answer, "kvc_http_requests_total{route=\"query\",status=\"2xx\"} 1\n"));
+  BOOST_TEST(has(answer, "kvc_http_requests_total{route=\"query\",status=\"4xx\"} 1\n"));
+  BOOST_TEST(has(answer, "kvc_http_handling_seconds_count{route=\"query\"} 2\n"));
+  BOOST_TEST(has(answer, "kvc_stream_blocks{tenant=\"default\",instance=\"a\",rank=\"0\",class=\"engine\",medium=\"GPU\"} 0\n"));
+}
+
+BOOST_AUTO_TEST_CASE(describes_its_surface) {
+  // Generators read it; every route must be there.
+  api_fixture service;
+  const raw_answer answer = service.get("/openapi.json");
+  BOOST_TEST(answer.header("content-type") == "application/json");
+  BOOST_TEST(has(answer, R"("openapi":"3.1.0")"));
+  for (const auto& each : net::all_routes()) BOOST_TEST(has(answer, "\"" + std::string(each.path) + "\":{"), each.path);
+  net::request_document document;
+  BOOST_TEST(!document.read(answer.body, net::wire_form::json, net::request_document::shape::single).has_value());  // it is JSON
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,361 @@
+// Sessions over real loopback sockets, against a service that answers what the test wants.
+#include "net/http_server.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <thread>
+
+#include "core/catalog.hpp"
+#include "net/http_reply.hpp"
+#include "tests/support/net/raw_client.hpp"
+
+namespace {
+
+using namespace kvc;
+using namespace kvc::net;
+using namespace std::chrono_literals;
+using test::raw_answer;
+using test::raw_client;
+
+/// /echo gives the body back, /size its length, /large 8 MiB, /wait answers after `patience` milliseconds, anything else 404.
+class toy_service final : public http_service {
+ public:
+  http_plan plan(const http_request& head) override {
+    http_plan planned;
+    planned.counter = core::route::inspect;
+    planned.waits = head.path == "/wait";
+    const bool is_known = planned.waits || head.path == "/echo" || head.path == "/size" || head.path == "/large";
+    if (!is_known) planned.refusal = reply_with(refusal{refusal_kind::unknown_path, "no"}, head.answer_form);
+    return planned;
+  }
+  http_reply answer_now(lane&, const http_request& request, const http_plan&) override {
+    if (request.path == "/echo") return ok_reply(std::string(request.body), wire_form::text);
+    if (request.path == "/large") return ok_reply(std::string(8U << 20, 'x'), wire_form::text);
+    return ok_reply(std::to_string(request.body.size()), wire_form::text);
+  }
+  asio::awaitable<http_reply> answer(lane&, const http_request& request, const http_plan&) override {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor, std::chrono::milliseconds(std::stoi(std::string(request.parameter("patience")))));
+    error_code woken;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    ++answered;
+    co_return ok_reply("waited", wire_form::text);
+  }
+
+  std::atomic<int> answered{0};
+};
+
+struct server_fixture {
+  explicit server_fixture(http_settings settings = {}, std::size_t lane_count = 2)
+      : lanes(lane_count, catalog), server(lanes, service, std::move(settings)) {
+    lanes.start(false);
+    if (const auto failure = server.listen("127.0.0.1", 0)) throw std::runtime_error(failure->message());
+    server.start();
+  }
+  ~server_fixture() { lanes.stop(10s); }
+
+  [[nodiscard]] std::uint16_t port() const { return server.ports().front(); }
+  [[nodiscard]] raw_client connect() const { return raw_client(port()); }
+  [[nodiscard]] std::uint64_t sum(const core::lane_counter core::lane_counters::*which) const {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < lanes.size(); ++i) total += (lanes.at(i).counters.*which).get();
+    return total;
+  }
+  /// Waits for another thread's effect; false after 20 s.
+  static bool eventually(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  core::catalog catalog;
+  toy_service service;
+  runtime lanes;
+  http_server server;
+};
+
+http_settings with(const std::function<void(http_settings&)>& change) {
+  http_settings settings;
+  change(settings);
+  return settings;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(http_server_)
+
+BOOST_AUTO_TEST_CASE(keeps_a_connection_for_many_requests) {
+  // Routers hold few connections and send everything over them.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+
+  for (int i = 0; i < 50; ++i) {
+    const raw_answer answer = client.ask("POST", "/echo", std::string(static_cast<std::size_t>(i) * 1'000, 'y'));
+    BOOST_TEST(answer.status == 200);
+    BOOST_TEST(answer.body.size() == static_cast<std::size_t>(i) * 1'000);
+    BOOST_TEST(answer.header("connection") == "");
+    BOOST_TEST(answer.header("date").ends_with(" GMT"));
+  }
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_accepted) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(answers_pipelined_requests_in_their_order) {
+  // A client may send the next request before the last answer has come, waiting handlers included.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  std::string all;
+  for (int i = 0; i < 100; ++i) all += raw_client::request("POST", "/echo", std::to_string(i));
+  all += raw_client::request("GET", "/wait?patience=20");
+  all += raw_client::request("POST", "/echo", "last");
+
+  BOOST_TEST(client.send(all));
+  for (int i = 0; i < 100; ++i) BOOST_TEST(client.receive().body == std::to_string(i));
+  BOOST_TEST(client.receive().body == "waited");
+  BOOST_TEST(client.receive().body == "last");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_body_of_one_byte_too_many) {
+  // The limit must hold for the parser that is really used, with a length and in chunks.
+  const server_fixture under_test(with([](http_settings& settings) { settings.max_body_bytes = 1'000; }));
+
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/size", std::string(1'000, 'x')).body == "1000");
+  const raw_answer sized = test::ask(under_test.port(), "POST", "/size", std::string(1'001, 'x'));
+  BOOST_TEST(sized.status == 413);
+  BOOST_TEST(sized.header("connection") == "close");
+  BOOST_TEST(sized.body.find(R"("reason":"body_too_large")") != std::string::npos);
+
+  for (const auto& [extra, status] : {std::pair("", 200), std::pair("1\r\nx\r\n", 413)}) {
+    raw_client client = under_test.connect();
+    client.send("POST /size HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n" + std::string(1'000, 'x') + "\r\n" + extra + "0\r\n\r\n");
+    BOOST_TEST(client.receive().status == status);
+  }
+  BOOST_TEST(under_test.sum(&core::lane_counters::bodies_refused) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(tells_a_client_why_its_huge_body_is_refused) {
+  // A client that writes all of 100 MB before it reads must find the answer and not a reset connection.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  const std::string piece(1U << 20, 'x');
+
+  BOOST_TEST(client.send("POST /size HTTP/1.1\r\nContent-Length: 104857600\r\n\r\n"));
+  bool all_taken = true;
+  for (int i = 0; i < 100; ++i) all_taken = all_taken && client.send(piece);
+  BOOST_TEST(all_taken);
+  BOOST_TEST(client.receive().status == 413);
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "still here").body == "still here");
+}
+
+BOOST_AUTO_TEST_CASE(takes_a_large_body_within_the_limit) {
+  // 60 MiB arrive whole, and a claimed length alone costs nothing.
+  const server_fixture under_test;
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/size", std::string(60U << 20, 'x')).body == std::to_string(60U << 20));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_header_that_is_too_large) {
+  // A head without end must not be collected.
+  const server_fixture under_test;
+  const raw_answer answer = test::ask(under_test.port(), "GET", "/echo", {}, {{"X", std::string(17'000, 'x')}});
+  BOOST_TEST(answer.status == 413);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_is_not_http) {
+  // Port scanners, TLS clients and the like get one answer and are gone.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  client.send("\x16\x03\x01 hello\r\n\r\n");
+  BOOST_TEST(client.receive().status == 400);
+  client.finish();
+  BOOST_TEST(client.is_closed());
+}
+
+BOOST_AUTO_TEST_CASE(answers_a_client_that_asks_before_it_sends) {
+  // curl asks first with large bodies and would wait a second for nothing.
+  const server_fixture under_test;
+  const std::string head = "Host: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+
+  raw_client client = under_test.connect();
+  client.send("POST /echo HTTP/1.1\r\n" + head);
+  BOOST_TEST(client.receive().status == 100);
+  client.send("hello");
+  BOOST_TEST(client.receive().body == "hello");
+
+  client.send("POST /nothing HTTP/1.1\r\n" + head);
+  BOOST_TEST(client.receive().status == 404);  // without having sent the body
+}
+
+BOOST_AUTO_TEST_CASE(cuts_off_a_client_that_sends_a_byte_now_and_then) {
+  // Each byte is progress, but the head and the body have a deadline as a whole.
+  const server_fixture under_test(with([](http_settings& settings) {
+    settings.header_timeout = 200ms;
+    settings.body_timeout = 200ms;
+  }));
+  for (const std::string begin : {"G", "POST /echo HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"}) {
+    raw_client client = under_test.connect();
+    BOOST_TEST(client.send(begin));
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    // Trickles until the server has had enough; a send fails once the connection is gone.
+    while (client.send("x") && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    BOOST_TEST((std::chrono::steady_clock::now() < deadline));
+  }
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.sum(&core::lane_counters::connections_open) == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(closes_silent_connections) {
+  // Idle, in the middle of a head, and in the middle of a body: each has its own deadline.
+  const server_fixture under_test(with([](http_settings& settings) {
+    settings.idle_timeout = 100ms;
+    settings.header_timeout = 100ms;
+    settings.body_timeout = 100ms;
+  }));
+  for (const std::string begin : {"", "GET / HT", "POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf"}) {
+    raw_client client = under_test.connect();
+    client.send(begin);
+    BOOST_TEST(client.is_closed());
+  }
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_timed_out) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_without_a_reader_that_does_not_read) {
+  // A client that takes no answer holds its own session only, and not for ever.
+  const server_fixture under_test(with([](http_settings& settings) { settings.write_timeout = 300ms; }), 1);
+  raw_client slow = under_test.connect();
+  slow.shrink_receive_buffer(1'024);
+  std::string requests;
+  for (int i = 0; i < 8; ++i) requests += raw_client::request("GET", "/large");
+  BOOST_TEST(slow.send(requests));
+
+  for (int i = 0; i < 20; ++i) BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "quick").body == "quick");
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.sum(&core::lane_counters::connections_timed_out) == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(gives_up_waiting_for_a_handler) {
+  // The client gets its answer in time; the work goes on to its end.
+  const server_fixture under_test(with([](http_settings& settings) { settings.handler_timeout = 50ms; }));
+  raw_client client = under_test.connect();
+  const raw_answer late = client.ask("GET", "/wait?patience=300");
+
+  BOOST_TEST(late.status == 503);
+  BOOST_TEST(late.header("retry-after") == "1");
+  BOOST_TEST(client.ask("POST", "/echo", "next").body == "next");
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.service.answered == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_connections_over_the_limit) {
+  // One too many is told to come back; when one leaves there is room again.
+  server_fixture under_test(with([](http_settings& settings) { settings.max_connections = 2; }));
+  raw_client first = under_test.connect();
+  BOOST_TEST(first.ask("POST", "/echo", "1").body == "1");
+  {
+    raw_client second = under_test.connect();
+    BOOST_TEST(second.ask("POST", "/echo", "2").body == "2");
+    raw_client third = under_test.connect();
+    const raw_answer refused = third.receive();
+    BOOST_TEST(refused.status == 503);
+    BOOST_TEST(refused.header("retry-after") == "1");
+    BOOST_TEST(refused.header("connection") == "close");
+  }
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.server.connections() == 1; }));
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "3").body == "3");
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_refused) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(bounds_the_memory_of_all_bodies) {
+  // Two bodies of 2 MiB do not fit into 3; what is left goes on serving.
+  const server_fixture under_test(with([](http_settings& settings) { settings.body_budget_bytes = 3U << 20; }));
+  raw_client holder = under_test.connect();
+  holder.send("POST /size HTTP/1.1\r\nContent-Length: 2097152\r\n\r\n" + std::string(2'097'151, 'x'));
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.sum(&core::lane_counters::bytes_in) > 2'097'151; }));
+
+  const raw_answer refused = test::ask(under_test.port(), "POST", "/size", std::string(2'097'152, 'x'));
+  BOOST_TEST(refused.status == 503);
+  BOOST_TEST(refused.header("retry-after") == "1");
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/size", "small").body == "5");
+  holder.send("x");
+  BOOST_TEST(holder.receive().body == "2097152");
+}
+
+BOOST_AUTO_TEST_CASE(serves_others_beside_many_idle_connections) {
+  // Routers keep pools; most of their connections do nothing most of the time.
+  const server_fixture under_test;
+  std::vector<raw_client> idle;
+  for (int i = 0; i < 400; ++i) idle.push_back(under_test.connect());
+
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.server.connections() == 400; }));
+  for (int i = 0; i < 20; ++i) BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "hi").body == "hi");
+  for (std::size_t i = 0; i < idle.size(); i += 40) BOOST_TEST(idle[i].ask("POST", "/echo", "awake").body == "awake");
+}
+
+BOOST_AUTO_TEST_CASE(answers_head_like_get_without_a_body) {
+  // Probes use it.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  const raw_answer head = client.ask("HEAD", "/large");
+
+  BOOST_TEST(head.status == 200);
+  BOOST_TEST(head.header("content-length") == std::to_string(8U << 20));
+  BOOST_TEST(client.ask("POST", "/echo", "after").body == "after");
+}
+
+BOOST_AUTO_TEST_CASE(closes_when_the_client_says_so) {
+  // By header, and by being HTTP/1.0.
+  const server_fixture under_test;
+  raw_client polite = under_test.connect();
+  BOOST_TEST(polite.ask("POST", "/echo", "x", {{"Connection", "close"}}).header("connection") == "close");
+  BOOST_TEST(polite.is_closed());
+  raw_client old = under_test.connect();
+  old.send("GET /size HTTP/1.0\r\n\r\n");
+  BOOST_TEST(old.receive().body == "0");
+  BOOST_TEST(old.is_closed());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_form_it_does_not_read) {
+  // With 415, so that the client looks at its headers and not at its JSON.
+  const server_fixture under_test;
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "<x/>", {{"Content-Type", "application/xml"}}).status == 415);
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "{}", {{"Content-Encoding", "gzip"}}).status == 415);
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "{}", {{"Content-Type", "text/plain"}}).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(finishes_the_request_in_hand_when_it_stops) {
+  // Two phases: idle sessions leave at once, a waiting one gets its answer with `Connection: close`.
+  server_fixture under_test;
+  raw_client idle = under_test.connect();
+  BOOST_TEST(idle.ask("POST", "/echo", "x").status == 200);
+  raw_client busy = under_test.connect();
+  BOOST_TEST(busy.ask("POST", "/echo", "x").status == 200);
+  const std::string first = raw_client::request("POST", "/echo", "x");
+  const std::string last_two = raw_client::request("GET", "/wait?patience=200") + raw_client::request("POST", "/echo", "never answered");
+  BOOST_TEST(busy.send(last_two));
+  const std::uint64_t sent = 2 * first.size() + last_two.size();
+  BOOST_TEST(server_fixture::eventually([&] { return under_test.sum(&core::lane_counters::bytes_in) == sent; }));
+
+  std::thread stopping([&] { under_test.lanes.stop(10s); });
+  BOOST_TEST(idle.is_closed());
+  const raw_answer last = busy.receive();
+  BOOST_TEST(last.body == "waited");
+  BOOST_TEST(last.header("connection") == "close");
+  busy.finish();
+  BOOST_TEST(busy.is_closed());
+  stopping.join();
+}
+
+BOOST_AUTO_TEST_CASE(names_a_port_that_is_taken) {
+  // Sharing a port with another server by accident would split the traffic between two indexes.
+  server_fixture first;
+  server_fixture second;
+  const auto failure = second.server.listen("127.0.0.1", first.port());
+
+  BOOST_REQUIRE(failure.has_value());
+  BOOST_TEST(failure->message().find("127.0.0.1:" + std::to_string(first.port())) != std::string::npos);
+  BOOST_TEST(second.server.listen("not an address", 1).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

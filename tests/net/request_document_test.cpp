@@ -1,0 +1,342 @@
+#include "net/request_document.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+
+#include "net/api_types.hpp"
+#include "net/http_reply.hpp"
+#include "net/msgpack_tape.hpp"
+
+namespace {
+
+using namespace kvc;
+using namespace kvc::net;
+using shape = request_document::shape;
+
+/// What a query says to a body: its refusal as JSON, or what it understood.
+struct read_out {
+  request_document document;
+  checked wrong;
+  query_request query;
+
+  [[nodiscard]] std::string refused() const {
+    if (!wrong) return "";
+    std::string text;
+    answer_writer out(text, wire_form::json);
+    write_refusal(out, *wrong);
+    return text;
+  }
+  [[nodiscard]] std::string reason() const { return wrong ? std::string(reason_of(wrong->kind)) : ""; }
+};
+
+std::unique_ptr<read_out> read(std::string_view body, wire_form form = wire_form::json, query_kind kind = query_kind::either) {
+  auto out = std::make_unique<read_out>();
+  out->wrong = out->document.read(body, form, shape::single);
+  if (!out->wrong) out->wrong = read_query(out->document, out->document.items().front(), kind, out->query);
+  return out;
+}
+
+std::string query_with(std::string_view members) { return R"({"model":"m","block_size":4,)" + std::string(members) + "}"; }
+
+std::vector<std::uint32_t> tokens_of(const read_out& from) { return {from.query.tokens.begin(), from.query.tokens.end()}; }
+std::vector<std::uint64_t> hashes_of(const read_out& from) {
+  std::vector<std::uint64_t> bits;
+  for (const core::seq_hash each : from.query.hashes) bits.push_back(each.get());
+  return bits;
+}
+
+const auto per_element = boost::test_tools::per_element();
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(request_document_)
+
+BOOST_AUTO_TEST_CASE(reads_the_query_of_the_seed) {
+  // The contract's own example must be understood member by member.
+  const auto got = read(R"({"model":"deepseek","lora_name":"sql-adapter","token_ids":[101,15,100,55,89],"tenant_id":"default",
+    "instance_id":"vllm-prefill-node1","block_size":64,"cache_salt":"w8a8"})");
+
+  BOOST_TEST(got->refused() == "");
+  BOOST_TEST(got->query.partition.model == "deepseek");
+  BOOST_TEST(got->query.partition.lora == "sql-adapter");
+  BOOST_TEST(got->query.partition.tenant == "default");
+  BOOST_TEST(got->query.partition.salt == "w8a8");
+  BOOST_TEST(got->query.partition.block_size == 64U);
+  BOOST_TEST(got->query.instance == "vllm-prefill-node1");
+  BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{101, 15, 100, 55, 89}), per_element);
+}
+
+BOOST_AUTO_TEST_CASE(reads_the_hash_query_of_the_seed_under_all_its_names) {
+  // Earlier drafts called the list block_hash; clients of those are still out there.
+  for (const std::string name : {"seq_hashes", "block_hash", "block_hashes"}) {
+    const auto got = read(query_with("\"" + name + R"(":[1234567890,9876543210])"), wire_form::json, query_kind::hashes);
+    BOOST_TEST(got->refused() == "");
+    BOOST_TEST(hashes_of(*got) == (std::vector<std::uint64_t>{1234567890, 9876543210}), per_element);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keeps_every_bit_of_a_hash) {
+  // Doubles lose bits above 2^53; a wrong bit is a silent miss.
+  const auto got = read(query_with(R"("seq_hashes":[9007199254740993,18446744073709551615,-1,-9223372036854775808,
+    "18446744073709551615","0xFFFFFFFFFFFFFFFE","-2","0x1f",0])"));
+
+  const std::vector<std::uint64_t> expected{9007199254740993U, ~0ULL, ~0ULL, 1ULL << 63U, ~0ULL, ~0ULL - 1, ~0ULL - 1, 31, 0};
+  BOOST_TEST(got->refused() == "");
+  BOOST_TEST(hashes_of(*got) == expected, per_element);
+}
+
+BOOST_AUTO_TEST_CASE(knows_the_aliases_of_names_and_the_last_one_wins) {
+  // Clients of the field disagree on names, and proxies sometimes say things twice.
+  for (const std::string name : {"model", "modelname", "model_name"}) {
+    const auto got = read(R"({"block_size":4,"token_ids":[],")" + name + R"(":"x"})");
+    BOOST_TEST(got->refused() == "");
+    BOOST_TEST(got->query.partition.model == "x");
+  }
+  for (const std::string name : {"cache_salt", "additionalsalt", "additional_salt"}) {
+    BOOST_TEST(read(query_with(R"("token_ids":[],")" + name + R"(":"s")"))->query.partition.salt == "s");
+  }
+  const auto twice = read(query_with(R"("token_ids":[1,"bad"],"model":"first","token_ids":[7],"model_name":"last")"));
+  BOOST_TEST(twice->refused() == "");
+  BOOST_TEST(twice->query.partition.model == "last");
+  BOOST_TEST(tokens_of(*twice) == std::vector<std::uint32_t>{7}, per_element);
+}
+
+BOOST_AUTO_TEST_CASE(fills_in_what_is_missing_null_or_empty) {
+  // All three mean the same for identity dimensions.
+  for (const std::string members : {"", R"("tenant_id":null,"lora_name":null,"cache_salt":null,"instance_id":null,)",
+                                    R"("tenant_id":"","lora_name":"","cache_salt":"","instance_id":"",)"}) {
+    const auto got = read(query_with(members + R"("token_ids":[])"));
+    BOOST_TEST(got->refused() == "");
+    BOOST_TEST(got->query.partition.tenant == "default");
+    BOOST_TEST(got->query.partition.lora == "");
+    BOOST_TEST(got->query.partition.salt == "");
+    BOOST_TEST(got->query.instance == "");
+  }
+  BOOST_TEST(read(query_with(R"("token_ids":[],"lora_id":7)"))->query.partition.lora == "7");
+  BOOST_TEST(read(query_with(R"("token_ids":[],"lora_id":"seven","lora_name":"")"))->query.partition.lora == "seven");
+}
+
+BOOST_AUTO_TEST_CASE(ignores_unknown_members_whatever_they_hold) {
+  // New clients add members; old servers must not care, nor pay for a tree of them.
+  const auto good = read(query_with(R"("future":{"model":"no","token_ids":[9],"deep":[[[[{"a":[1,{"b":null}]}]]]]},"more":[1,"x\ny",{}],
+    "queries":[{}],"token_ids":[1,2],"a very long name that nobody has ever heard of and nobody ever will":{"x":1})"));
+  BOOST_TEST(good->refused() == "");
+  BOOST_TEST(good->query.partition.model == "m");
+  BOOST_TEST(tokens_of(*good) == (std::vector<std::uint32_t>{1, 2}), per_element);
+}
+
+BOOST_AUTO_TEST_CASE(decodes_tokens_from_base64) {
+  // The compact way for JSON clients; little-endian u32 as everywhere.
+  const std::vector<std::uint32_t> expected{1, 2, 0xFFFFFFFF};
+  BOOST_TEST(tokens_of(*read(query_with(R"("token_ids_b64":"AQAAAAIAAAD/////")"))) == expected, per_element);
+  BOOST_TEST(tokens_of(*read(query_with(R"("token_ids_b64":"AQAAAAIAAAD_____")"))) == expected, per_element);
+  BOOST_TEST(tokens_of(*read(query_with(R"("token_ids_b64":"AQAAAA==")"))) == std::vector<std::uint32_t>{1}, per_element);
+  BOOST_TEST(tokens_of(*read(query_with(R"("token_ids_b64":"AQAAAA")"))) == std::vector<std::uint32_t>{1}, per_element);
+  for (const std::string bad : {"AQAAA", "AQAA", "AQ!AAA==", "AQ==AAAA", "AQAAAA=", "A"}) {
+    const auto got = read(query_with(R"("token_ids_b64":")" + bad + "\""));
+    BOOST_TEST(got->reason() == "invalid_value", bad);
+    BOOST_TEST(got->wrong->field == "token_ids_b64");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
+  // A client that is told where the fault lies can mend it.
+  struct example {
+    std::string members, reason, field, index;
+  };
+  const std::vector<example> examples{
+      {R"("token_ids":[1,-1])", "out_of_range", "token_ids", "1"},
+      {R"("token_ids":[4294967296])", "out_of_range", "token_ids", "0"},
+      {R"("token_ids":[1,2,"3"])", "invalid_type", "token_ids", "2"},
+      {R"("token_ids":[1.5])", "invalid_type", "token_ids", "0"},
+      {R"("token_ids":[1e30])", "out_of_range", "token_ids", "0"},
+      {R"("token_ids":[[1]])", "invalid_type", "token_ids", "0"},
+      {R"("token_ids":[1,{}])", "invalid_type", "token_ids", "1"},
+      {R"("token_ids":[null])", "invalid_type", "token_ids", "0"},
+      {R"("token_ids":"1,2")", "invalid_type", "token_ids", ""},
+      {R"("token_ids":{})", "invalid_type", "token_ids", ""},
+      {R"("token_ids":null)", "missing", "token_ids", ""},
+      {R"("detail":true)", "missing", "token_ids", ""},
+      {R"("block_hash":["x"])", "invalid_value", "block_hash", "0"},
+      {R"("seq_hashes":["0x1","99999999999999999999"])", "invalid_value", "seq_hashes", "1"},
+      {R"("seq_hashes":[1.0])", "invalid_type", "seq_hashes", "0"},
+      {R"("seq_hashes":[99999999999999999999])", "out_of_range", "seq_hashes", "0"},
+      {R"("token_ids":[],"model_name":5)", "invalid_type", "model_name", ""},
+      {R"("token_ids":[],"model":"")", "invalid_value", "model", ""},
+      {R"("token_ids":[],"model":null)", "missing", "model", ""},
+      {R"("token_ids":[],"block_size":0)", "out_of_range", "block_size", ""},
+      {R"("token_ids":[],"block_size":4294967296)", "out_of_range", "block_size", ""},
+      {R"("token_ids":[],"block_size":-4)", "out_of_range", "block_size", ""},
+      {R"("token_ids":[],"block_size":"4")", "invalid_type", "block_size", ""},
+      {R"("token_ids":[],"block_size":4.0)", "invalid_type", "block_size", ""},
+      {R"("token_ids":[],"block_size":null)", "missing", "block_size", ""},
+      {R"("token_ids":[],"lora_name":"a","lora_id":1)", "invalid_value", "lora_id", ""},
+      {R"("token_ids":[],"lora_id":[])", "invalid_type", "lora_id", ""},
+      {R"("token_ids":[],"instance_ids":["a",1])", "invalid_type", "instance_ids", "1"},
+      {R"("token_ids":[],"media":"gpu")", "invalid_type", "media", ""},
+      {R"("token_ids":[],"min_match":-1)", "out_of_range", "min_match", ""},
+      {R"("token_ids":[],"top_k":0)", "out_of_range", "top_k", ""},
+      {R"("token_ids":[],"detail":1)", "invalid_type", "detail", ""},
+      {R"("token_ids":[],"extra_keys":{})", "invalid_type", "extra_keys", ""},
+      {R"("seq_hashes":[],"hash_kind":"engine")", "unsupported", "hash_kind", ""},
+      {R"("seq_hashes":[],"hash_kind":"other")", "invalid_value", "hash_kind", ""},
+  };
+  for (const example& each : examples) {
+    const auto got = read(query_with(each.members));
+    BOOST_TEST(got->reason() == each.reason, each.members << " gave " << got->refused());
+    BOOST_REQUIRE(got->wrong.has_value());
+    BOOST_TEST(got->wrong->field == each.field, each.members);
+    BOOST_TEST((got->wrong->index ? std::to_string(*got->wrong->index) : "") == each.index, each.members);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_is_no_object_in_json) {
+  // Each of these reached somebody's server once.
+  for (const std::string body : {"", "   ", "{", "nul", R"({"a":1}})", R"({"a":1} x)", R"({"a":01})", "{'a':1}", R"({"a":1,})", "\xff"}) {
+    BOOST_TEST(read(body)->reason() == "invalid_json", body);
+  }
+  for (const std::string body : {"[]", "null", "1", "\"x\"", "[{\"model\":1}]"}) BOOST_TEST(read(body)->reason() == "invalid_type", body);
+  BOOST_TEST(read(std::string(10'000, '['))->reason() == "invalid_json");
+}
+
+BOOST_AUTO_TEST_CASE(bounds_the_trees_of_known_members) {
+  // Only the long lists may be long; everything else has a bound that is told by name.
+  const auto deep = read(query_with(R"("token_ids":[],"extra_keys":[[[[[[[[[[1]]]]]]]]]])"));
+  BOOST_TEST(deep->reason() == "out_of_range");
+  BOOST_TEST(deep->wrong->field == "extra_keys");
+  std::string many = R"("token_ids":[],"media":[)";
+  for (std::size_t i = 0; i <= request_document::max_tree_nodes; ++i) many += "1,";
+  many += "1]";
+  BOOST_TEST(read(query_with(many))->wrong->field == "media");
+  const auto long_name = read(query_with(R"("token_ids":[],"tenant_id":")" + std::string(5'000, 'x') + "\""));
+  BOOST_TEST(long_name->reason() == "out_of_range");
+  BOOST_TEST(long_name->wrong->field == "tenant_id");
+}
+
+BOOST_AUTO_TEST_CASE(gives_one_item_per_query_of_a_batch) {
+  // One bad query must not spoil its neighbours.
+  request_document document;
+  const std::string body = R"({"x":[1],"queries":[{"model":"a","block_size":1,"token_ids":[1]},3,[],{"model":"b","block_size":2,
+    "seq_hashes":[5,6],"nested":{"model":"no"}},{"token_ids":["x"]}]})";
+  BOOST_TEST(!document.read(body, wire_form::json, shape::batch).has_value());
+
+  const auto items = document.items();
+  BOOST_TEST(items.size() == 5U);
+  query_request first;
+  BOOST_TEST(!read_query(document, items[0], query_kind::either, first).has_value());
+  BOOST_TEST(first.partition.model == "a");
+  BOOST_TEST(first.tokens.size() == 1U);
+  query_request none;
+  BOOST_TEST(read_query(document, items[1], query_kind::either, none).has_value());
+  BOOST_TEST(read_query(document, items[2], query_kind::either, none).has_value());
+  query_request fourth;
+  BOOST_TEST(!read_query(document, items[3], query_kind::either, fourth).has_value());
+  BOOST_TEST(fourth.by_hash);
+  BOOST_TEST(fourth.hashes.size() == 2U);
+  BOOST_TEST(read_query(document, items[4], query_kind::either, none)->field == "model");
+
+  for (const std::string bad : {"{}", R"({"queries":null})"}) {
+    BOOST_TEST((document.read(bad, wire_form::json, shape::batch)->kind == refusal_kind::missing));
+  }
+  for (const std::string bad : {R"({"queries":{}})", R"({"queries":1})", "[]"}) {
+    BOOST_TEST((document.read(bad, wire_form::json, shape::batch)->kind == refusal_kind::invalid_type));
+  }
+  std::string many = R"({"queries":[)";
+  for (std::size_t i = 0; i <= request_document::max_queries; ++i) many += "{},";
+  many += "{}]}";
+  BOOST_TEST((document.read(many, wire_form::json, shape::batch)->kind == refusal_kind::out_of_range));
+}
+
+BOOST_AUTO_TEST_CASE(reads_messagepack_alike) {
+  // The two forms must mean the same, member by member, with a bin as the compact token list.
+  std::string body;
+  msgpack_writer out(body);
+  out.map(6);
+  out.string("model_name");
+  out.string("m");
+  out.unsigned_integer(7);  // a key that is no name
+  out.array(1);
+  out.string("token_ids");
+  out.string("token_ids");
+  const std::string tokens("\x01\0\0\0\xff\xff\xff\xff", 8);
+  out.binary(std::as_bytes(std::span(tokens)));
+  out.string("block_size");
+  out.unsigned_integer(16);
+  out.string("instance_ids");
+  out.array(2);
+  out.string("a");
+  out.string("b");
+  out.string("tenant_id");
+  out.nil();
+  const auto got = read(body, wire_form::msgpack);
+
+  BOOST_TEST(got->refused() == "");
+  BOOST_TEST(got->query.partition.block_size == 16U);
+  BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{1, 0xFFFFFFFF}), per_element);
+  BOOST_TEST(*got->query.instances == (std::vector<std::string>{"a", "b"}), per_element);
+
+  body.clear();
+  out.map(3);
+  out.string("model");
+  out.string("m");
+  out.string("block_size");
+  out.unsigned_integer(1);
+  out.string("seq_hashes");
+  out.array(4);
+  out.unsigned_integer(~0ULL);
+  out.integer(-1);
+  out.string("0xff");
+  out.unsigned_integer(9007199254740993U);
+  const auto by_hash = read(body, wire_form::msgpack);
+  BOOST_TEST(by_hash->refused() == "");
+  BOOST_TEST(hashes_of(*by_hash) == (std::vector<std::uint64_t>{~0ULL, ~0ULL, 255, 9007199254740993U}), per_element);
+
+  body.pop_back();
+  BOOST_TEST(read(body, wire_form::msgpack)->reason() == "invalid_msgpack");
+  BOOST_TEST(read("\xc0", wire_form::msgpack)->reason() == "invalid_type");
+  BOOST_TEST(read("", wire_form::msgpack)->reason() == "invalid_msgpack");
+}
+
+BOOST_AUTO_TEST_CASE(names_the_fault_in_messagepack_alike) {
+  // Same rules, same reasons, same places.
+  const auto with_tokens = [](auto write) {
+    std::string body;
+    msgpack_writer out(body);
+    out.map(3);
+    out.string("model");
+    out.string("m");
+    out.string("block_size");
+    out.unsigned_integer(1);
+    out.string("token_ids");
+    write(out);
+    return read(body, wire_form::msgpack);
+  };
+  const auto negative = with_tokens([](msgpack_writer& out) { out.array(2), out.integer(1), out.integer(-1); });
+  BOOST_TEST(negative->reason() == "out_of_range");
+  BOOST_TEST(negative->wrong->index.value() == 1U);
+  const auto real = with_tokens([](msgpack_writer& out) { out.array(1), out.real(1.0); });
+  BOOST_TEST(real->reason() == "invalid_type");
+  const auto odd = with_tokens([](msgpack_writer& out) { out.binary(std::as_bytes(std::span("abc", 3))); });
+  BOOST_TEST(odd->reason() == "invalid_value");
+  const auto nested = with_tokens([](msgpack_writer& out) { out.array(1), out.array(1), out.nil(); });
+  BOOST_TEST(nested->reason() == "invalid_type");
+  const auto text = with_tokens([](msgpack_writer& out) { out.string("1"); });
+  BOOST_TEST(text->reason() == "invalid_type");
+  BOOST_TEST(!text->wrong->index.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(forgets_the_request_before) {
+  // The document is reused by its lane; what one client sent must not reach the next.
+  request_document document;
+  BOOST_TEST(!document.read(query_with(R"("token_ids":[1,2,3],"tenant_id":"t","detail":true)"), wire_form::json, shape::single));
+  BOOST_TEST(!document.read(R"({"model":"n"})", wire_form::json, shape::single));
+
+  query_request query;
+  const checked wrong = read_query(document, document.items().front(), query_kind::tokens, query);
+  BOOST_REQUIRE(wrong.has_value());
+  BOOST_TEST(wrong->field == "block_size");
+  BOOST_TEST(query.partition.tenant == "default");
+  BOOST_TEST(document.items().size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

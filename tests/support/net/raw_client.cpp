@@ -1,0 +1,109 @@
+#include "tests/support/net/raw_client.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <stdexcept>
+
+namespace kvc::test {
+
+raw_client::raw_client(std::uint16_t port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  timeval patience{};
+  patience.tv_sec = 20;
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(descriptor_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) {
+    ::close(descriptor_);
+    throw std::runtime_error("cannot connect to the server under test");
+  }
+}
+
+raw_client::~raw_client() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool raw_client::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+bool raw_client::fill() {
+  std::array<char, 65'536> chunk;
+  const ssize_t got = ::recv(descriptor_, chunk.data(), chunk.size(), 0);
+  if (got <= 0) return false;
+  received_.append(chunk.data(), static_cast<std::size_t>(got));
+  return true;
+}
+
+raw_answer raw_client::receive(bool without_body) {
+  raw_answer answer;
+  std::size_t end = std::string::npos;
+  while ((end = received_.find("\r\n\r\n")) == std::string::npos) {
+    if (!fill()) return answer;
+  }
+  const std::string head = received_.substr(0, end + 2);
+  std::size_t line = head.find("\r\n") + 2;
+  while (line < head.size()) {
+    const std::size_t next = head.find("\r\n", line);
+    const std::size_t colon = head.find(": ", line);
+    std::string name = head.substr(line, colon - line);
+    std::ranges::transform(name, name.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    answer.headers[name] = head.substr(colon + 2, next - colon - 2);
+    line = next + 2;
+  }
+  received_.erase(0, end + 4);
+  const std::string length = answer.header("content-length");
+  const std::size_t wanted = length.empty() || without_body ? 0 : std::stoul(length);
+  while (received_.size() < wanted) {
+    if (!fill()) return answer;
+  }
+  answer.body = received_.substr(0, wanted);
+  received_.erase(0, wanted);
+  answer.status = std::stoi(head.substr(9, 3));
+  return answer;
+}
+
+bool raw_client::is_closed() {
+  char byte = 0;
+  if (!received_.empty()) return false;
+  const ssize_t got = ::recv(descriptor_, &byte, 1, 0);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+void raw_client::finish() { ::shutdown(descriptor_, SHUT_WR); }
+
+void raw_client::shrink_receive_buffer(int bytes) { ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)); }
+
+std::string raw_client::request(std::string_view method, std::string_view target, std::string_view body, const header_list& headers) {
+  std::string text;
+  text.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: test\r\n");
+  for (const auto& [name, value] : headers) text.append(name).append(": ").append(value).append("\r\n");
+  if (method == "POST") text.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
+  text.append("\r\n").append(body);
+  return text;
+}
+
+raw_answer raw_client::ask(std::string_view method, std::string_view target, std::string_view body, const header_list& headers) {
+  if (!send(request(method, target, body, headers))) return {};
+  return receive(method == "HEAD");
+}
+
+raw_answer ask(std::uint16_t port, std::string_view method, std::string_view target, std::string_view body, const header_list& headers) {
+  return raw_client(port).ask(method, target, body, headers);
+}
+
+}  // namespace kvc::test
