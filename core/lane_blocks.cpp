@@ -258,7 +258,7 @@ void lane_blocks::let_go_plain(std::uint32_t which, std::uint32_t offset) {
 }
 
 void lane_blocks::remove(engine_hash name, medium_id medium, apply_tally& tally) {
-  const quiescent_scope working;
+  // No quiescent scope: everything looked at is pinned by this worker's own holdings.
   if (const auto odd = odd_.empty() ? odd_.end() : odd_.find(name); odd != odd_.end()) {
     copies& all = odd->second;
     const auto on_medium = std::ranges::find(all, medium, &copy::medium);

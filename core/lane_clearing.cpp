@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/lane_blocks.hpp"
-#include "core/quiescence.hpp"
 
 namespace kvc::core {
 
@@ -12,7 +11,6 @@ bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const>
 }
 
 bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
-  const quiescent_scope working;
   if (!is_clearing_) {
     is_clearing_ = true;
     holdings_to_clear_ = holdings_.used();
@@ -52,6 +50,7 @@ bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_
     kept = end - 1;
     if (is_alone || !holdings_.is_plain_elsewhere(which, end - 1)) --known_;
   }
+  while (end != 0 && !holdings_.is_plain(which, end - 1)) --end;  // nothing left: the holding may be closed below
   held_[static_cast<std::size_t>(medium)] -= gone;
   tally.removed += gone;
   budget -= gone;

@@ -13,6 +13,17 @@ bool bit_of(const std::vector<std::uint64_t>& bits, std::uint32_t offset) noexce
 
 std::uint32_t words_for(std::uint32_t blocks) noexcept { return (blocks + 63) / 64; }
 
+/// The first block from `from` on that is not held.
+std::uint32_t first_gap(const held_bits& held, std::uint32_t from) noexcept {
+  std::uint32_t at = from;
+  while (at < held.words * 64) {
+    const auto ones = static_cast<std::uint32_t>(std::countr_one(held.bits()[at / 64].load(std::memory_order_relaxed) >> (at % 64)));
+    at += ones;
+    if (ones == 0 || at % 64 != 0) break;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
@@ -128,7 +139,7 @@ void lane_holdings::change(holding& of, std::uint32_t offset, bool is_held) {
     is_held ? ++more.count : --more.count;
     if (!is_held && offset < of.cutoff) of.cutoff = offset;
     if (is_held && offset == of.cutoff) {
-      while (of.cutoff < more.held->words * 64 && more.held->test(of.cutoff)) ++of.cutoff;
+      of.cutoff = first_gap(*more.held, offset);
     }
   }
   if (more.odd.empty() && more.count == of.cutoff) {

@@ -45,7 +45,7 @@ struct holding {
 /// then the cutoff, or one bit, is all there is to remember. What else may be (several names, copies, names that the list refuses) is odd: the
 /// caller remembers the names, and only the number of odd names per block is kept here. A name that is plain is so at one block only.
 /// Every change is published to readers before the call returns.
-/// Lane: all members on the worker's lane, inside a quiescent scope.
+/// Lane: all members on the worker's lane. What they look at is pinned by the holdings themselves.
 class lane_holdings {
  public:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;

@@ -22,7 +22,7 @@ std::uint64_t hash_of(std::uint64_t space, engine_hash name) noexcept {
 std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name) const {
   name_spot found;
   const bool is_known = table_.find(hash_of(space, name), [&](name_spot spot) {
-    const naming& list = lists_[spot.list];
+    const naming& list = at(spot.list);
     found = spot;
     return list.space == space && list.has(spot.offset, name);
   });
@@ -33,13 +33,13 @@ std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name)
 std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first) {
   std::uint32_t list = 0;
   if (unused_.empty()) {
-    list = static_cast<std::uint32_t>(lists_.size());
-    lists_.emplace_back();
+    list = lists_++;
+    if (list / page_lists == pages_.size()) pages_.push_back(std::make_unique<page>());
   } else {
     list = unused_.back();
     unused_.pop_back();
   }
-  naming& opened = lists_[list];
+  naming& opened = at(list);
   opened.in = in;
   opened.space = space;
   opened.first = first;
@@ -47,7 +47,7 @@ std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first
 }
 
 void lane_names::close(std::uint32_t list) {
-  naming& closed = lists_[list];
+  naming& closed = at(list);
   const auto count = closed.names.size();
   for (std::size_t i = 0; i < count + prefetched_ahead; ++i) {
     if (i < count) table_.prefetch(hash_of(closed.space, closed.names[i]));
@@ -60,13 +60,13 @@ void lane_names::close(std::uint32_t list) {
 }
 
 bool lane_names::enter(std::uint32_t list, std::uint32_t offset, engine_hash name) {
-  naming& into = lists_[list];
+  naming& into = at(list);
   if (list >= most_lists || offset >= most_names || find(into.space, name)) return false;
   return table_.add(hash_of(into.space, name), {list, offset});
 }
 
 std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names) {
-  naming& in = lists_[list];
+  naming& in = at(list);
   if (offset < in.first || offset > in.end()) return 0;
   std::size_t accepted = 0;
   if (offset < in.end()) {
@@ -96,8 +96,8 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
 }
 
 std::size_t lane_names::bytes() const noexcept {
-  std::size_t all = table_.bytes() + lists_.size() * sizeof(naming);
-  for (const naming& each : lists_) all += each.names.capacity() * sizeof(engine_hash);
+  std::size_t all = table_.bytes() + pages_.size() * sizeof(page);
+  for (std::uint32_t list = 0; list < lists_; ++list) all += at(list).names.capacity() * sizeof(engine_hash);
   return all;
 }
 

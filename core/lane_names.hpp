@@ -1,9 +1,10 @@
 // What the engines of one lane call the blocks of runs: one list of names per run and way of naming, shared by all workers that agree with it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -44,8 +45,9 @@ class lane_names {
   /// Where `name` is written down in `space`.
   [[nodiscard]] std::optional<name_spot> find(std::uint64_t space, engine_hash name) const;
 
-  [[nodiscard]] naming& at(std::uint32_t list) noexcept { return lists_[list]; }
-  [[nodiscard]] const naming& at(std::uint32_t list) const noexcept { return lists_[list]; }
+  /// The reference stays valid until the list is closed.
+  [[nodiscard]] naming& at(std::uint32_t list) noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
+  [[nodiscard]] const naming& at(std::uint32_t list) const noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
 
   /// A new, empty list for `in`, from block `first` on. It has no users yet.
   [[nodiscard]] std::uint32_t open(run* in, std::uint64_t space, std::uint32_t first);
@@ -62,8 +64,12 @@ class lane_names {
  private:
   [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t offset, engine_hash name);
 
+  static constexpr std::size_t page_lists = 256;
+  using page = std::array<naming, page_lists>;
+
   name_table table_;
-  std::deque<naming> lists_;
+  std::vector<std::unique_ptr<page>> pages_;
+  std::uint32_t lists_ = 0;  ///< ever opened at once
   std::vector<std::uint32_t> unused_;
 };
 

@@ -1,11 +1,41 @@
 #include "core/name_table.hpp"
 
+#include <cstdlib>
+#include <new>
 #include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace kvc::core {
 
 name_table::name_table() = default;
 name_table::~name_table() = default;
+
+void name_table::page_free::operator()(void* page) const noexcept { std::free(page); }
+
+/// Segments of a large table come from huge pages: every key touches another one, and most of the cost would be address translation.
+name_table::segment* name_table::new_segment() {
+  constexpr std::size_t small_table = 32;
+  constexpr std::size_t page_bytes = std::size_t{2} << 20;
+  constexpr std::size_t per_page = page_bytes / sizeof(segment);
+  const std::size_t number = segments_++;
+  if (number < small_table) {
+    first_segments_.push_back(std::make_unique<segment>());
+    return first_segments_.back().get();
+  }
+  const std::size_t on_page = (number - small_table) % per_page;
+  if (on_page == 0) {
+    void* page = std::aligned_alloc(page_bytes, page_bytes);
+    if (page == nullptr) throw std::bad_alloc();
+    pages_.emplace_back(page);
+#if defined(__linux__)
+    ::madvise(page, page_bytes, MADV_HUGEPAGE);  // advice: nothing is lost when the system declines
+#endif
+  }
+  return new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
+}
 
 void name_table::prefetch(std::uint64_t hash) const noexcept {
   if (!directory_.empty()) __builtin_prefetch(&segment_of(hash).all[hash % buckets], 1);
@@ -28,8 +58,7 @@ bool name_table::place(segment& into, std::uint8_t tag, std::uint64_t entry) noe
 
 bool name_table::add(std::uint64_t hash, name_spot spot) {
   if (directory_.empty()) {
-    segments_.push_back(std::make_unique<segment>());
-    directory_.push_back(segments_.back().get());
+    directory_.push_back(new_segment());
   }
   while (segment_of(hash).used >= split_above) {
     if (!divide(hash)) return false;
@@ -51,8 +80,7 @@ bool name_table::divide(std::uint64_t hash) {
   const unsigned bits = old.bits + 1;
   auto low = std::make_unique<segment>();
   low->bits = bits;
-  segments_.push_back(std::make_unique<segment>());
-  segment& high = *segments_.back();
+  segment& high = *new_segment();
   high.bits = bits;
   for (const bucket& line : old.all) {
     for (std::size_t way = 0; way < ways; ++way) {
@@ -90,6 +118,6 @@ void name_table::remove(std::uint64_t hash, name_spot spot) noexcept {
   }
 }
 
-std::size_t name_table::bytes() const noexcept { return segments_.size() * sizeof(segment) + directory_.capacity() * sizeof(segment*); }
+std::size_t name_table::bytes() const noexcept { return segments_ * sizeof(segment) + directory_.capacity() * sizeof(segment*); }
 
 }  // namespace kvc::core

@@ -84,7 +84,14 @@ class name_table {
 
   std::vector<segment*> directory_;  ///< by the leading `bits_` bits; a segment with fewer bits stands in several places
   unsigned bits_ = 0;
-  std::vector<std::unique_ptr<segment>> segments_;
+  [[nodiscard]] segment* new_segment();
+
+  std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
+  struct page_free {
+    void operator()(void* page) const noexcept;
+  };
+  std::vector<std::unique_ptr<void, page_free>> pages_;   ///< 2 MiB each, on huge pages where the system gives them
+  std::size_t segments_ = 0;
   std::size_t size_ = 0;
 };
 

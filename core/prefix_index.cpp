@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <limits>
 #include <unordered_set>
 #include <utility>
 
+#include "core/active_rows.hpp"
 #include "core/depth_merge.hpp"
 #include "core/quiescence.hpp"
 #include "core/run_walk.hpp"
@@ -23,8 +23,8 @@ struct segment_holder {
 /// Buffers of the queries of one thread; a match never suspends, so they are free again when it returns.
 struct match_buffers {
   std::vector<worker_reach> reaches;
-  std::vector<std::uint32_t> active;  ///< indexes of reaches that cover everything so far
-  std::vector<std::uint32_t> next;
+  active_rows active;  ///< rows of reaches that cover everything so far
+  active_rows next;
   std::vector<segment_holder> segment;
   holder_list holders;
   holder_list lone;
@@ -35,8 +35,6 @@ match_buffers& buffers() {
   thread_local match_buffers mine;
   return mine;
 }
-
-constexpr std::uint32_t not_found = std::numeric_limits<std::uint32_t>::max();
 
 /// Depths while all holders on the way use one medium and nobody borrows: then a worker's depth is where its cutoff ends it, and workers do
 /// not meet. Answers the medium; nothing when the query is not that simple.
@@ -56,19 +54,16 @@ bool match_simple(const run_directory& directory, const Walk& query, media_mask 
       seen |= medium;
       const std::uint32_t held = std::min(cell.cutoff(), length);
       if (medium == 0 || held == 0) return;
+      std::uint32_t row = 0;
       if (base == 0) {
-        if (held == length) next.push_back(static_cast<std::uint32_t>(out.size()));
+        row = static_cast<std::uint32_t>(out.size());
         out.push_back({worker_id{cell.worker()}, held});
-        return;
+      } else {
+        row = active.find(cell.worker());
+        if (row == active_rows::none || out[row].depth != base) return;
+        out[row].depth = base + held;
       }
-      for (const std::uint32_t row : active) {
-        worker_reach& reach = out[row];
-        if (reach.worker.get() != cell.worker()) continue;
-        if (reach.depth != base) break;
-        reach.depth = base + held;
-        if (held == length) next.push_back(row);
-        break;
-      }
+      if (held == length) next.add(cell.worker(), row);
     });
     if (!std::has_single_bit(static_cast<unsigned>(seen))) return seen == 0;
     std::swap(active, next);

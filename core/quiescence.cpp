@@ -109,8 +109,11 @@ thread_part& mine() {
 quiescent_scope::quiescent_scope() noexcept {
   thread_part& self = mine();
   if (self.depth++ != 0) return;
-  self.slot->inside.store(shared().epoch.load(std::memory_order_relaxed), std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // what is read inside is read after the others can see that we are inside
+  // What is read inside must be read after the others can see that we are inside.
+  self.slot->inside.exchange(shared().epoch.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // an exchange is a full barrier on x86-64 only
+#endif
 }
 
 quiescent_scope::~quiescent_scope() {

@@ -1,9 +1,13 @@
 #include "core/run.hpp"
 
+#include <sched.h>
+
 #include "core/block_hasher.hpp"
 
 namespace kvc::core {
 namespace {
+
+constexpr unsigned spins_before_yield = 1'000;  ///< some ten times longer than the longest stretch of work under the lock
 
 inline void pause() noexcept {
 #if defined(__x86_64__)
@@ -15,7 +19,13 @@ inline void pause() noexcept {
 
 void spin_lock::lock() noexcept {
   while (taken_.exchange(true, std::memory_order_acquire)) {
-    while (taken_.load(std::memory_order_relaxed)) pause();
+    for (unsigned spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
+      if (spins < spins_before_yield) {
+        pause();
+      } else {
+        ::sched_yield();  // the holder has lost its CPU, which happens where there are more lanes than CPUs
+      }
+    }
   }
 }
 

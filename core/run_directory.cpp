@@ -24,6 +24,10 @@ struct spread {
   static bool equal(std::uint64_t left, std::uint64_t right) noexcept { return left == right; }
 };
 
+std::size_t heap_bytes(const holder_list& list) noexcept {
+  return list.capacity() > holder_list::static_capacity ? list.capacity() * sizeof(holder) : 0;
+}
+
 template <class Map>
 std::size_t map_bytes(const Map& map) noexcept {
   constexpr std::size_t node_bytes = sizeof(typename Map::value_type) + 2 * sizeof(void*);  // next pointer and element lock
@@ -38,6 +42,7 @@ struct run_directory::tables {
   using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, spread>;
   run_map runs;
   lone_map lone;
+  std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
   std::atomic<std::size_t> lone_count{0};  ///< the map's own count is a sum over its segments; queries ask on every call
 };
 
@@ -78,9 +83,11 @@ void run_directory::hold(seq_hash block, worker_id worker, medium_id medium) {
   const auto at = std::lower_bound(holders.begin(), holders.end(), wanted, before);
   if (at != holders.end() && !before(wanted, *at)) {
     ++at->names;
-  } else {
-    holders.insert(at, wanted);
+    return;
   }
+  const std::size_t old_bytes = heap_bytes(holders);
+  holders.insert(at, wanted);
+  tables_->spilled_bytes.fetch_add(heap_bytes(holders) - old_bytes, std::memory_order_relaxed);
 }
 
 void run_directory::release(seq_hash block, worker_id worker, medium_id medium) {
@@ -93,6 +100,7 @@ void run_directory::release(seq_hash block, worker_id worker, medium_id medium) 
   if (--at->names != 0) return;
   holders.erase(at);
   if (!holders.empty()) return;
+  tables_->spilled_bytes.fetch_sub(heap_bytes(holders), std::memory_order_relaxed);
   tables_->lone.erase(found);
   tables_->lone_count.fetch_sub(1, std::memory_order_release);
 }
@@ -107,6 +115,8 @@ bool run_directory::read(seq_hash block, holder_list& into) const {
 
 std::size_t run_directory::runs() const noexcept { return tables_->runs.size(); }
 std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
-std::size_t run_directory::bytes() const noexcept { return map_bytes(tables_->runs) + map_bytes(tables_->lone); }
+std::size_t run_directory::bytes() const noexcept {
+  return map_bytes(tables_->runs) + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
+}
 
 }  // namespace kvc::core

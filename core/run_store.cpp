@@ -99,17 +99,18 @@ run_stretch run_store::join_child(run_place behind, seq_hash first, std::span<co
 }
 
 run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const local_hash> locals) {
-  for (;;) {
-    const run_stretch there = join_child(behind, first, locals);
+  // Where no child's edge has ever left this mark, there is none to join; if another lane is making one just now, `add` tells.
+  const std::uint64_t mark = run::filter_bit(behind.offset, locals[0].get());
+  bool may_be_there = behind.in == nullptr || (behind.in->child_filter.load(std::memory_order_acquire) & mark) != 0;
+  for (;; may_be_there = true) {
+    const run_stretch there = may_be_there ? join_child(behind, first, locals) : run_stretch{};
     if (there.in != nullptr) {
       if (there.count != 0) return there;
       unpin(there.in);  // another prefix with the same hash: 2^-64, or made on purpose
       return {};
     }
     run* fresh = make_run(behind, first, locals);
-    if (behind.in != nullptr) {
-      behind.in->child_filter.fetch_or(run::filter_bit(behind.offset, locals[0].get()), std::memory_order_release);
-    }
+    if (behind.in != nullptr) behind.in->child_filter.fetch_or(mark, std::memory_order_release);
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
     if (directory_.add(fresh) == fresh) return {fresh, 0, count};
     if (behind.in != nullptr) behind.in->pins.fetch_sub(1, std::memory_order_relaxed);

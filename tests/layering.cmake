@@ -64,7 +64,7 @@ endforeach()
 
 # One room, and there one file, per third-party library.
 foreach(room core net app perf)
-  forbid(${room} "${inc}<(oneapi/)?tbb/" "only the index uses oneTBB" EXCEPT "^core/prefix_index\\.cpp$")
+  forbid(${room} "${inc}<(oneapi/)?tbb/" "only the index uses oneTBB" EXCEPT "^core/run_directory\\.cpp$")
   forbid(${room} "${inc}<xxh" "only the block hasher uses xxHash" EXCEPT "^core/block_hasher\\.cpp$")
   forbid(${room} "${inc}<msgpack" "only the tape uses msgpack" EXCEPT "^net/msgpack_tape\\.cpp$")
   forbid(${room} "${inc}<zmq" "only the socket uses libzmq" EXCEPT "^net/zmq_socket\\.cpp$")
