@@ -7,7 +7,7 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t prefetched_ahead = 8;
+constexpr std::size_t prefetched_ahead = 16;  ///< a miss takes as long as some sixteen keys
 constexpr std::uint32_t most_lists = 1U << 28;
 constexpr std::uint32_t most_names = 1U << 12;  ///< a spot has 12 bits for the offset; runs are no longer than that
 

@@ -1,6 +1,8 @@
 // A clock cheap enough to time single operations of some hundred nanoseconds.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 
@@ -17,6 +19,13 @@ namespace kvc::perf {
 #else
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
+}
+
+/// Nanoseconds of CPU this thread has used. Where it is less than the time that passed, the machine was busy with other work.
+[[nodiscard]] inline std::uint64_t bench_cpu_ns() noexcept {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
 }
 
 /// Nanoseconds per tick, measured once against the steady clock over 20 ms.

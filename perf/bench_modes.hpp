@@ -8,6 +8,7 @@ namespace kvc::perf {
 
 /// Every operation of the file in order on one thread, each timed: events per block by kind, queries as a distribution, the sums that pin the
 /// answers, and bytes per (worker, block) held at the end. The cost of reading the counter is measured and taken off.
+/// `cpu_share` tells how much of the time the thread really ran: times are trustworthy when it is near 1.
 void run_sequential(const bench_workload& file, bench_report& report);
 
 /// Like sequential, untimed, with memory figures: of the process (anonymous resident bytes) and by the index's own account.

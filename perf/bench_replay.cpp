@@ -38,6 +38,8 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   const std::size_t before = anonymous_bytes();
   bench_fleet fleet(file.workers(), 1);
   bench_workload::cursor at(file);
+  const std::uint64_t first_tick = bench_ticks();
+  const std::uint64_t first_cpu = bench_cpu_ns();
   while (at.next(op)) {
     const std::uint64_t start = bench_ticks();
     if (op.kind == bench_kind::query) {
@@ -56,6 +58,8 @@ void run_sequential(const bench_workload& file, bench_report& report) {
     (op.kind == bench_kind::store ? store_ticks : remove_ticks) += net;
     (op.kind == bench_kind::store ? stored : removed) += op.names.size();
   }
+  const double passed_ns = static_cast<double>(bench_ticks() - first_tick) * rate;
+  report.add("cpu_share", static_cast<double>(bench_cpu_ns() - first_cpu) / passed_ns);
   const double stores_ns = static_cast<double>(store_ticks) * rate;
   const double removes_ns = static_cast<double>(remove_ticks) * rate;
   report.add("queries", static_cast<double>(queries.size()));
