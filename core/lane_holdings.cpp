@@ -170,6 +170,9 @@ bool lane_holdings::hold_plain(std::uint32_t which, std::uint64_t space, std::ui
 void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
   holding& in = all_[which];
   if (!in.more && offset + 1 == in.cutoff) {
+    // When the last user of a list lets go of its blocks, the list is about to be closed, and every name of it looked up once more.
+    const naming& list = names_->at(in.list);
+    if (list.users == 1) names_->prefetch(list.space, {&list.names[offset - list.first], 1});
     --in.cutoff;
     publish(in);
   } else {

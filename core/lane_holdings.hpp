@@ -56,6 +56,9 @@ class lane_holdings {
   lane_holdings(const lane_holdings&) = delete;
   lane_holdings& operator=(const lane_holdings&) = delete;
 
+  /// Brings near what storing under these names will need; see lane_names.
+  void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
+
   [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
   /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);

@@ -30,6 +30,10 @@ std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name)
   return found;
 }
 
+void lane_names::prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
+  for (const engine_hash name : names.first(std::min(names.size(), prefetched_ahead))) table_.prefetch(hash_of(space, name));
+}
+
 std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first) {
   std::uint32_t list = 0;
   if (unused_.empty()) {

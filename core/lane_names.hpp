@@ -45,6 +45,9 @@ class lane_names {
   /// Where `name` is written down in `space`.
   [[nodiscard]] std::optional<name_spot> find(std::uint64_t space, engine_hash name) const;
 
+  /// Brings near what `find`, `fit` or `close` will need for these names, at most 16 of them; worth it some hundred nanoseconds ahead.
+  void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
+
   /// The reference stays valid until the list is closed.
   [[nodiscard]] naming& at(std::uint32_t list) noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
   [[nodiscard]] const naming& at(std::uint32_t list) const noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
