@@ -20,7 +20,8 @@ match_scope scope_of(const std::vector<member>& members) {
     }
     private_pool lent{.pool = pool.id, .users = {}};
     for (const member& user : members) {
-      if (user.key.kind == publisher_class::engine && user.key.instance == pool.key.instance) lent.users.push_back(user.id);
+      const bool is_same = user.key.instance == pool.key.instance && user.key.tenant == pool.key.tenant;
+      if (is_same && user.key.kind == publisher_class::engine) lent.users.push_back(user.id);
     }
     if (lent.users.empty()) lent.users.push_back(pool.id);
     scope.private_pools.push_back(std::move(lent));

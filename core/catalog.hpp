@@ -41,7 +41,7 @@ struct member {
   worker_key key;
   bool shared_pool = false;
   std::shared_ptr<stream_status> status;              ///< of the worker's stream
-  std::shared_ptr<std::atomic<media_mask>> media_seen;  ///< media the worker has ever reported; only grows
+  std::shared_ptr<std::atomic<media_mask>> media_seen;  ///< never null; media the worker has ever reported, only grows
 };
 
 /// A partition and its members at one moment. Immutable.

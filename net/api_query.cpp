@@ -144,7 +144,9 @@ class answering {
     if (!query_.instance.empty()) return;
     std::erase_if(rows, [this](const row& each) { return in_tokens(each.longest) < query_.min_match; });
     if (!query_.top_k || *query_.top_k >= rows.size()) return;
-    std::ranges::stable_sort(rows, std::ranges::greater{}, &row::longest);
+    std::ranges::sort(rows, [](const row& left, const row& right) {
+      return left.longest != right.longest ? left.longest > right.longest : left.first < right.first;
+    });
     rows.resize(static_cast<std::size_t>(*query_.top_k));
   }
 

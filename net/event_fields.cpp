@@ -109,7 +109,7 @@ reject_reason read_scope(const event_fields& fields, decode_context& context, co
   }
   if (fields.medium.has_value()) {
     if (!fields.medium.is(kind::string)) return reject_reason::wrong_type;
-    scope.medium = context.media->intern(fields.medium.text());
+    if (!fields.medium.text().empty()) scope.medium = context.media->intern(fields.medium.text());
   }
   if (fields.rank.has_value()) {
     const std::optional<std::uint32_t> rank = fields.rank.as_u32();

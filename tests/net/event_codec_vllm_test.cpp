@@ -153,10 +153,10 @@ BOOST_AUTO_TEST_CASE(only_prefix_complete_groups_may_answer_for_a_prefix) {
   decoding with;
   for (const auto& [word, complete] : std::vector<std::pair<std::string, bool>>{
            {"full_attention", true}, {"mla_attention", true}, {"sink_full_attention", true}, {"mamba", false}, {"unknown", false}}) {
-    const auto& stored = with.only<core::stored_event>(batch_of(1, [&word = word](msgpack_writer& to) {
+    const auto& stored = with.only<core::stored_event>(batch_of(1, [&kind = word](msgpack_writer& to) {
       to.map(3);
       to.string("kv_cache_spec_kind");
-      to.string(word);
+      to.string(kind);
       to.string("block_hashes");
       to.array(0);
       to.string("type");

@@ -53,7 +53,12 @@ inline void check_body(std::string_view body, std::string_view batched, net::wir
   check_refusal(wrong);
   if (!wrong) {
     require(alone.partition.block_size > 0 && !alone.partition.model.empty(), "a query names its partition");
-    require(!batch.read(batched, form, shape::batch), "a query that stands alone can stand in a batch");
+    const net::checked unreadable_there = batch.read(batched, form, shape::batch);
+    if (unreadable_there && form == net::wire_form::msgpack && body.size() >= net::msgpack_tape::max_depth - 2) {
+      require(unreadable_there->kind == net::refusal_kind::invalid_msgpack, "only depth may come between");
+      return;
+    }
+    require(!unreadable_there, "a query that stands alone can stand in a batch");
     require(batch.items().size() == 1, "and is the only one there");
     net::query_request among;
     require(!net::read_query(batch, batch.items().front(), net::query_kind::either, among), "and is right there too");

@@ -2,12 +2,14 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cctype>
 #include <stdexcept>
 
@@ -82,6 +84,18 @@ bool raw_client::is_closed() {
   if (!received_.empty()) return false;
   const ssize_t got = ::recv(descriptor_, &byte, 1, 0);
   return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+bool raw_client::trickles_until_closed(char byte, std::chrono::milliseconds pause) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < deadline) {
+    pollfd wanted{};
+    wanted.fd = descriptor_;
+    wanted.events = POLLIN;
+    if (::poll(&wanted, 1, static_cast<int>(pause.count())) > 0) return is_closed();
+    if (!send({&byte, 1})) return true;
+  }
+  return false;
 }
 
 void raw_client::finish() { ::shutdown(descriptor_, SHUT_WR); }

@@ -1,6 +1,7 @@
 // A blocking HTTP client for tests that says exactly what it is told to, byte by byte.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -40,6 +41,8 @@ class raw_client {
   raw_answer receive(bool without_body = false);
   /// True when the server closes within the patience without sending anything more.
   bool is_closed();
+  /// Sends one byte, waits for the pause, and again, until the server closes. False after 20 s.
+  bool trickles_until_closed(char byte, std::chrono::milliseconds pause);
   /// No more sending; the server may still answer.
   void finish();
   /// Bytes the kernel may keep for this client; small to play a slow reader.
