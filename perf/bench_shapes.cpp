@@ -94,15 +94,19 @@ void run_ragged(bench_report& report) {
 }
 
 void run_fork(bench_report& report) {
-  bench_fleet fleet(1'024, 1);
-  const chain one = make_chain(4'096, 4);
-  for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
-    const std::size_t shared = (worker + 1) * 4;
-    store_part(fleet, worker, one, 0, shared);
-    const chain own = make_chain(8, 1'000 + worker);
-    fleet.store(worker, &one.names[shared - 1], own.names, own.locals);
+  for (const bool trunk_first : {true, false}) {
+    // With the trunk there first, as behind a system prompt; or grown by the forking workers themselves, each leaving where it ends so far.
+    bench_fleet fleet(1'025, 1);
+    const chain one = make_chain(4'096, 4);
+    if (trunk_first) store_part(fleet, 1'024, one, 0, 4'096);
+    for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
+      const std::size_t shared = (worker + 1) * 4;
+      store_part(fleet, worker, one, 0, shared);
+      const chain own = make_chain(8, 1'000 + worker);
+      fleet.store(worker, &one.names[shared - 1], own.names, own.locals);
+    }
+    time_queries(fleet, {&one}, trunk_first ? 5'000 : 500, trunk_first ? "fork_ns" : "fork_grown_ns", report);
   }
-  time_queries(fleet, {&one}, 5'000, "fork_ns", report);
 }
 
 void run_holes(bench_report& report) {
