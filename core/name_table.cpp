@@ -1,39 +1,24 @@
 #include "core/name_table.hpp"
 
-#include <cstdlib>
 #include <new>
 #include <utility>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace kvc::core {
 
 name_table::name_table() = default;
 name_table::~name_table() = default;
 
-void name_table::page_free::operator()(void* page) const noexcept { std::free(page); }
-
 /// Segments of a large table come from huge pages: every key touches another one, and most of the cost would be address translation.
 name_table::segment* name_table::new_segment() {
   constexpr std::size_t small_table = 32;
-  constexpr std::size_t page_bytes = std::size_t{2} << 20;
-  constexpr std::size_t per_page = page_bytes / sizeof(segment);
+  constexpr std::size_t per_page = large_page_bytes / sizeof(segment);
   const std::size_t number = segments_++;
   if (number < small_table) {
     first_segments_.push_back(std::make_unique<segment>());
     return first_segments_.back().get();
   }
   const std::size_t on_page = (number - small_table) % per_page;
-  if (on_page == 0) {
-    void* page = std::aligned_alloc(page_bytes, page_bytes);
-    if (page == nullptr) throw std::bad_alloc();
-    pages_.emplace_back(page);
-#if defined(__linux__)
-    ::madvise(page, page_bytes, MADV_HUGEPAGE);  // advice: nothing is lost when the system declines
-#endif
-  }
+  if (on_page == 0) pages_.push_back(make_large_page());
   return new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/large_page.hpp"
+
 namespace kvc::core {
 
 /// Where a name is written down: in which list, at which offset of it.
@@ -87,10 +89,7 @@ class name_table {
   [[nodiscard]] segment* new_segment();
 
   std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
-  struct page_free {
-    void operator()(void* page) const noexcept;
-  };
-  std::vector<std::unique_ptr<void, page_free>> pages_;   ///< 2 MiB each, on huge pages where the system gives them
+  std::vector<large_page> pages_;                         ///< of a large one
   std::size_t segments_ = 0;
   std::size_t size_ = 0;
 };
