@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t idle_bytes = 1U << 10;          ///< buffer of a session that waits for a request
 constexpr std::chrono::seconds longest_drain{10};     ///< how long the client of a refused request may go on sending
+constexpr std::chrono::seconds stopping_drain{1};     ///< the same while the service stops: less than shutdown_timeout_ms
 constexpr std::chrono::seconds refusal_drain{1};      ///< the same for a refused connection
 
 /// Where the task that answers leaves the reply, and the alarm it stops.
@@ -142,7 +143,8 @@ asio::awaitable<void> http_session::run() {
     if (!taken) co_return;
     if (!goes_on) {
       // Bytes nobody read would turn the close into a reset, and the reply might be lost with it.
-      if (now == went::refused || received_.size() > 0) co_await drain(longest_drain);
+      const bool is_stopping = stopping.cancelled() != asio::cancellation_type::none;
+      if (now == went::refused || received_.size() > 0) co_await drain(is_stopping ? stopping_drain : longest_drain);
       co_return;
     }
     rest();

@@ -57,16 +57,24 @@ asio::awaitable<bool> cancel_and_wait(lane& self, std::chrono::steady_clock::dur
 }  // namespace
 
 void runtime::start(bool pin) {
-  const std::size_t cpus = std::thread::hardware_concurrency();
+  // Only CPUs this process may use: containers and taskset take some away.
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  std::vector<int> cpus;
+  if (pin && sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+    }
+  }
   for (auto& each : lanes_) {
     lane* const self = each.get();
     threads_.emplace_back(run_lane, std::ref(*self));
     const std::string name = "lane-" + std::to_string(self->index());
     pthread_setname_np(threads_.back().native_handle(), name.c_str());
-    if (pin && lanes_.size() <= cpus) {
+    if (lanes_.size() <= cpus.size()) {
       cpu_set_t cpu;
       CPU_ZERO(&cpu);
-      CPU_SET(self->index(), &cpu);
+      CPU_SET(cpus[self->index()], &cpu);
       pthread_setaffinity_np(threads_.back().native_handle(), sizeof(cpu), &cpu);
     }
   }

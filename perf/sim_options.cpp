@@ -54,7 +54,7 @@ refusal non_empty(std::string_view text, std::string& into) {
 
 /// host:port, [v6]:port, or a bare host.
 refusal server(std::string_view text, options& into) {
-  const refusal wrong = "must be HOST:PORT, for example 127.0.0.1:13333 or [::1]:13333";
+  refusal wrong = "must be HOST:PORT, for example 127.0.0.1:13333 or [::1]:13333";
   std::string_view host = text;
   std::string_view port;
   if (text.starts_with('[')) {

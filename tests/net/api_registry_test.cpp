@@ -1,6 +1,9 @@
 // Registration and inspection over HTTP.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "net/http_router.hpp"
 #include "net/request_document.hpp"
@@ -89,6 +92,20 @@ BOOST_AUTO_TEST_CASE(fills_in_defaults_and_warns_of_unknown_types) {
   for (const std::string text : {R"("medium":"CPU")", R"("class":"pool")", R"("shared":true)", R"("Type":"Mooncake")"}) {
     BOOST_TEST(has(pool, text), text);
   }
+}
+
+BOOST_AUTO_TEST_CASE(counts_copies_only_for_engines_that_announce_them) {
+  // Counting a publisher that repeats itself would keep evicted blocks for ever; not counting vLLM would lose blocks that are still there.
+  api_fixture service;
+  for (const auto& [type, counting] : std::vector<std::pair<std::string, std::string>>{
+           {"vLLM", "true"}, {"auto", "true"}, {"SGLang", "false"}, {"TRTLLM", "false"}, {"standard", "false"}, {"Mooncake", "false"}}) {
+    BOOST_TEST_CONTEXT(type) {
+      BOOST_TEST(service.join(type, 0, type).status == 200);
+      BOOST_TEST(has(service.get("/services?instance_id=" + type), "\"copy_counting\":" + counting));
+    }
+  }
+  BOOST_TEST(service.join("told", 0, "SGLang", R"(,"copy_counting":true)").status == 200);
+  BOOST_TEST(has(service.get("/services?instance_id=told"), R"("copy_counting":true)"));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_registrations_by_field) {
