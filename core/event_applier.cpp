@@ -27,7 +27,7 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       catalog_(&partitions),
       limits_(limits),
       has_standard_names_(speaks_standard(from.type)),
-      blocks_({.worker = who.id, .copy_counting = from.copy_counting, .max_orphans = limits.max_orphans}) {
+      blocks_({.worker = who.id, .copy_counting = from.copy_counting, .max_orphans = limits.max_orphans, .lane = limits.lane}) {
   auto joined = partitions.join(from.partition, from.hash_seed, who);
   if (!joined) throw std::invalid_argument(joined.error().message());
   home_ = *std::move(joined);

@@ -30,6 +30,7 @@ class event_applier {
  public:
   struct options {
     std::size_t max_orphans = 65'536;
+    std::shared_ptr<lane_names> lane = {};  ///< see lane_blocks::options
     std::size_t max_partitions = 256;  ///< partitions one stream may open by its events; more are skipped
   };
 

@@ -1,241 +1,282 @@
 #include "core/lane_blocks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/quiescence.hpp"
 
 namespace kvc::core {
 
-void apply_tally::add(const apply_tally& other) noexcept {
-  stored += other.stored;
-  repeated += other.repeated;
-  moved += other.moved;
-  removed += other.removed;
-  unknown_removals += other.unknown_removals;
-  orphaned += other.orphaned;
-  joined += other.joined;
-  dropped_orphans += other.dropped_orphans;
-  skipped += other.skipped;
+lane_blocks::lane_blocks(options with)
+    : options_(std::move(with)), holdings_(options_.worker, options_.lane ? options_.lane : std::make_shared<lane_names>()) {}
+
+lane_blocks::~lane_blocks() {
+  apply_tally nobody_reads;
+  while (!clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads)) continue;
+  // A clearing that was under way may have been a narrower one, which the loop above only finished.
+  while (known_ != 0) (void)clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads);
 }
-
-lane_blocks::lane_blocks(options with) : options_(with), clearing_(known_.end()) {}
-
-lane_blocks::~lane_blocks() = default;
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
   const auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());
   if (index == homes_.size()) homes_.push_back(home);  // few: bounded by event_applier
+  if (space_ == 0) space_ = home->index().number();
   return static_cast<std::uint16_t>(index);
 }
 
-std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) const {
-  const auto found = known_.find(name);
-  if (found == known_.end()) return std::nullopt;
-  const copies& all = found->second;
-  const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const copy& each) { return each.where.home == home; });
-  if (newest == all.rend()) return std::nullopt;
-  return newest->where;
+bool lane_blocks::is_same_block(const place& left, const place& right) const {
+  if (left.home != right.home) return false;
+  if (left.where.in != nullptr && right.where.in != nullptr) return left.where == right.where;
+  const auto hash = [&](const place& of) {
+    return of.where.in == nullptr ? of.block : seq_hash_at(*of.where.in, of.where.offset, homes_[of.home]->seed());
+  };
+  return hash(left) == hash(right);
 }
 
-std::optional<lane_blocks::place> lane_blocks::any_place(engine_hash name) const {
-  const auto found = known_.find(name);
-  if (found == known_.end()) return std::nullopt;
-  return found->second.back().where;
+std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) {
+  if (const auto found = odd_.find(name); found != odd_.end()) {
+    const copies& all = found->second;
+    const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const copy& each) { return each.where.home == home; });
+    if (newest == all.rend()) return std::nullopt;
+    return newest->where;
+  }
+  const auto block = holdings_.find_plain(space_, name);
+  if (!block || block->home != home) return std::nullopt;
+  return place{{block->in, block->offset}, {}, block->home};
 }
 
-void lane_blocks::let_go(const copy& which) {
-  homes_[which.where.home]->index().release(which.where.block, options_.worker, which.medium);
-  --held_[static_cast<std::size_t>(which.medium)];
+std::optional<lane_blocks::place> lane_blocks::any_place(engine_hash name) {
+  if (const auto found = odd_.find(name); found != odd_.end()) return found->second.back().where;
+  const auto block = holdings_.find_plain(space_, name);
+  if (!block) return std::nullopt;
+  return place{{block->in, block->offset}, {}, block->home};
 }
 
 void lane_blocks::store(const store_command& command, apply_tally& tally) {
+  const quiescent_scope working;
   const std::uint16_t home = home_index(command.home);
-  const std::uint64_t seed = command.home->seed();
   const bool has_locals = command.link == store_link::root || command.link == store_link::parent;
+  if (has_locals) holdings_.prefetch(space_, command.names);
   // Where the block before the one in hand stands; absent while that is unknown.
   std::optional<place> previous;
   if (command.link == store_link::parent) previous = known_place(command.parent, home);
+  run* pinned = nullptr;  // the run of `previous`, which must not die before the next block is hung behind it
 
-  for (std::size_t i = 0; i < command.names.size(); ++i) {
+  for (std::size_t i = 0; i < command.names.size();) {
     const engine_hash name = command.names[i];
+    const bool is_first = command.link == store_link::root && i == 0;
+    if (has_locals && (is_first || (previous && previous->where.in != nullptr))) {
+      const run_stretch part = store_stretch(previous ? &*previous : nullptr, command, i, home, tally);
+      if (pinned != nullptr) runs_of(home).unpin(std::exchange(pinned, nullptr));
+      if (part.in == nullptr) {
+        tally.skipped += command.names.size() - i;
+        return;
+      }
+      pinned = part.in;
+      previous = place{{part.in, part.start + part.count - 1}, {}, home};
+      i += part.count;
+      continue;
+    }
     std::optional<place> here;
     if (command.link == store_link::standard) {
-      here = place{seq_hash{name.get()}, home};
-    } else if (command.link == store_link::root && i == 0) {
-      here = place{first_in_sequence(command.locals[0]), home};
+      here = place{{}, seq_hash{name.get()}, home};
     } else if (has_locals && previous) {
-      here = place{roll(previous->block, command.locals[i], seed), home};
+      here = place{{}, roll(previous->block, command.locals[i], command.home->seed()), home};
     } else {
       // Its parent is unknown, but another event has told where this name stands. A placeholder may come without the dimensions of the
       // partition its block is in, so that it means its name's block wherever that is.
       here = has_locals ? known_place(name, home) : any_place(name);
     }
     if (here) {
-      const bool is_news = put(name, *here, command.medium, 1, tally);
-      if (is_news && !waiting_.empty()) join_waiting(name, *here, tally);
-      previous = here;
-      continue;
+      store_one(name, *here, command.medium, tally);
+    } else {
+      orphan lost;
+      lost.home = home;
+      if (has_locals) {
+        lost.parent = i == 0 ? command.parent : command.names[i - 1];
+        lost.local = command.locals[i];
+      }
+      keep_orphan(name, std::move(lost), command.medium, tally);
     }
-    orphan lost;
-    lost.home = home;
-    if (has_locals) {
-      lost.parent = i == 0 ? command.parent : command.names[i - 1];
-      lost.local = command.locals[i];
-    }
-    keep_orphan(name, std::move(lost), command.medium, tally);
-    previous.reset();
+    previous = here;
+    ++i;
   }
+  if (pinned != nullptr) runs_of(home).unpin(pinned);
 }
 
-bool lane_blocks::put(engine_hash name, place where, medium_id medium, std::uint32_t count, apply_tally& tally) {
+void lane_blocks::store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally) {
+  const bool is_news = put(name, here, medium, 1, tally);
+  if (is_news && !waiting_.empty()) join_waiting(name, here, tally);
+}
+
+run_stretch lane_blocks::store_stretch(const place* behind, const store_command& command, std::size_t from, std::uint16_t home,
+                                       apply_tally& tally) {
+  const run_place at = behind == nullptr ? run_place{} : behind->where;
+  const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
+  const auto names = command.names.subspan(from, part.count);
+  for (std::uint32_t done = 0; done < part.count;) {
+    done += store_plainly(part, done, names.subspan(done), home, command.medium, tally);
+    if (done == part.count) break;
+    store_one(names[done], place{{part.in, part.start + done}, {}, home}, command.medium, tally);
+    ++done;
+  }
+  return part;
+}
+
+std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names, std::uint16_t home,
+                                         medium_id medium, apply_tally& tally) {
+  if (!waiting_.empty()) return 0;  // something may wait for each of these names
+  if (!odd_.empty()) {
+    const auto odd = std::ranges::find_if(names, [&](engine_hash name) { return odd_.contains(name); });
+    names = names.first(static_cast<std::size_t>(odd - names.begin()));
+  }
+  if (names.empty()) return 0;
+  const std::uint32_t start = part.start + done;
+  const std::uint32_t which = holdings_.open(runs_of(home), part.in, home, medium);
+  const holding& in = holdings_.at(which);
+  if (options_.copy_counting && start < in.cutoff) return 0;  // further copies have to be counted
+  const auto extended = holdings_.extend(which, space_, start, names);
+  tally.repeated += extended.repeated;
+  tally.stored += extended.added;
+  held_[static_cast<std::size_t>(medium)] += extended.added;
+  known_ += extended.added;
+  if (holdings_.media() != mask_of(medium)) {
+    for (std::uint32_t i = 0; i < extended.added; ++i) {
+      if (holdings_.is_plain_elsewhere(which, start + extended.repeated + i)) --known_;
+    }
+  }
+  holdings_.close_if_empty(which);
+  return extended.repeated + extended.added;
+}
+
+bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, std::uint32_t count, apply_tally& tally) {
   stop_waiting_elsewhere(name, where.home, medium);
-  copies& all = known_[name];
-  const bool is_news = std::ranges::none_of(all, [&](const copy& each) { return each.where.home == where.home; });
-  const auto same_medium = std::ranges::find(all, medium, &copy::medium);
-  copy now{where, count, medium};
-  if (same_medium != all.end()) {
-    if (same_medium->where.block == where.block && same_medium->where.home == where.home) {
+  const copy now{where, count, medium};
+  if (const auto odd = odd_.find(name); odd != odd_.end()) return put_odd(odd->second, now, tally);
+  const auto block = holdings_.find_plain(space_, name);
+  if (!block) {
+    ++known_;
+    ++tally.stored;
+    ++held_[static_cast<std::size_t>(medium)];
+    if (count == 1 && put_plain(name, where, medium)) return true;
+    hold_odd(now);
+    odd_[name].push_back(now);
+    return true;
+  }
+  const place stands{{block->in, block->offset}, {}, block->home};
+  if (is_same_block(stands, where)) {
+    if (holdings_.plain_on(*block, medium) != lane_holdings::none) {
+      if (!options_.copy_counting) {
+        ++tally.repeated;
+        return false;
+      }
+    } else if (count == 1 && put_plain(name, stands, medium)) {
+      ++tally.stored;
+      ++held_[static_cast<std::size_t>(medium)];
+      return false;
+    }
+  }
+  return put_odd(make_odd(name, *block), now, tally);
+}
+
+bool lane_blocks::put_odd(copies& all, const copy& what, apply_tally& tally) {
+  copy now = what;
+  const bool is_news = std::ranges::none_of(all, [&](const copy& each) { return each.where.home == now.where.home; });
+  const auto same_medium = std::ranges::find(all, now.medium, &copy::medium);
+  if (same_medium == all.end()) {
+    hold_odd(now);
+    ++held_[static_cast<std::size_t>(now.medium)];
+    ++tally.stored;
+  } else {
+    if (is_same_block(same_medium->where, now.where)) {
       const auto room = std::numeric_limits<std::uint32_t>::max() - same_medium->count;
-      now.count = options_.copy_counting ? same_medium->count + std::min(count, room) : 1;
+      now.count = options_.copy_counting ? same_medium->count + std::min(now.count, room) : 1;
+      now.where = same_medium->where;  // the block may be known in two ways; it is held in the first one
       ++tally.repeated;
     } else {
+      hold_odd(now);
+      ++held_[static_cast<std::size_t>(now.medium)];
       let_go(*same_medium);
-      homes_[where.home]->index().hold(where.block, options_.worker, medium);
-      ++held_[static_cast<std::size_t>(medium)];
       ++tally.moved;
     }
     all.erase(same_medium);
-  } else {
-    homes_[where.home]->index().hold(where.block, options_.worker, medium);
-    ++held_[static_cast<std::size_t>(medium)];
-    ++tally.stored;
   }
   all.push_back(now);
   return is_news;
 }
 
-void lane_blocks::place_orphan(engine_hash name, place where, apply_tally& tally) {
-  const auto media = waiting_.at(name).copies;
-  forget_orphan(name);
-  for (const auto& [medium, count] : media) (void)put(name, where, medium, count, tally);
-  ++tally.joined;
+bool lane_blocks::put_plain(engine_hash name, const place& where, medium_id medium) {
+  if (where.where.in == nullptr) return false;
+  const std::uint32_t which = holdings_.open(runs_of(where.home), where.where.in, where.home, medium);
+  if (holdings_.hold_plain(which, space_, where.where.offset, name)) return true;
+  holdings_.close_if_empty(which);
+  return false;
 }
 
-void lane_blocks::join_waiting(engine_hash first, place at, apply_tally& tally) {
-  // Everything that waits for a name which has just become known, and what waits behind that; a list instead of recursion, since a
-  // chain of orphans may be as long as a prompt.
-  std::vector<std::pair<engine_hash, place>> arrived{{first, at}};
-  std::vector<engine_hash> ready;
-  while (!arrived.empty()) {
-    const auto [name, here] = arrived.back();
-    arrived.pop_back();
+/// The name means, or is about to mean, more than a list can tell.
+lane_blocks::copies& lane_blocks::make_odd(engine_hash name, const lane_holdings::plain_block& block) {
+  copies& all = odd_[name];
+  for (unsigned rest = holdings_.media(); rest != 0; rest &= rest - 1) {
+    const auto medium = static_cast<medium_id>(std::countr_zero(rest));
+    const std::uint32_t which = holdings_.plain_on(block, medium);
+    if (which == lane_holdings::none) continue;
+    holdings_.hold_odd(which, block.offset);  // first, so that readers never miss the block
+    holdings_.release_plain(which, block.offset);
+    all.push_back({{{block.in, block.offset}, {}, block.home}, 1, medium});
+  }
+  return all;
+}
 
-    const auto self = waiting_.find(name);
-    if (self != waiting_.end() && (!self->second.parent || self->second.home == here.home)) place_orphan(name, here, tally);
-
-    ready.clear();
-    const auto [begin, end] = children_.equal_range(name);
-    for (auto child = begin; child != end; ++child) {
-      if (waiting_.at(child->second).home == here.home) ready.push_back(child->second);
-    }
-    for (const engine_hash child : ready) {
-      const place behind{roll(here.block, waiting_.at(child).local, homes_[here.home]->seed()), here.home};
-      place_orphan(child, behind, tally);
-      arrived.emplace_back(child, behind);
-    }
+void lane_blocks::hold_odd(const copy& which) {
+  const place& at = which.where;
+  if (at.where.in == nullptr) {
+    homes_[at.home]->index().hold(at.block, options_.worker, which.medium);
+  } else {
+    holdings_.hold_odd(holdings_.open(runs_of(at.home), at.where.in, at.home, which.medium), at.where.offset);
   }
 }
 
-void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium) {
-  if (waiting_.empty()) return;
-  const auto lost = waiting_.find(name);
-  if (lost == waiting_.end() || !lost->second.parent || lost->second.home == home) return;
-  auto& media = lost->second.copies;
-  const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
-  if (on_medium == media.end()) return;
-  media.erase(on_medium);
-  if (media.empty()) forget_orphan(name);
+void lane_blocks::let_go(const copy& which) {
+  const place& at = which.where;
+  if (at.where.in == nullptr) {
+    homes_[at.home]->index().release(at.block, options_.worker, which.medium);
+  } else {
+    const std::uint32_t in = holdings_.find(at.where.in, which.medium);
+    holdings_.release_odd(in, at.where.offset);
+    holdings_.close_if_empty(in);
+  }
+  --held_[static_cast<std::size_t>(which.medium)];
 }
 
-void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_tally& tally) {
-  const auto found = known_.find(name);
-  if (found == known_.end()) return;
-  copies& all = found->second;
-  const auto on_medium = std::ranges::find(all, medium, &copy::medium);
-  if (on_medium == all.end()) return;
-  let_go(*on_medium);
-  all.erase(on_medium);
-  ++tally.removed;
-  if (all.empty()) known_.erase(found);
-}
-
-void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally) {
-  leave_known_place(name, medium, tally);  // it stands in another partition: the newest store has moved it out of there
-  if (options_.max_orphans == 0) {
-    ++tally.dropped_orphans;
-    return;
-  }
-  auto existing = waiting_.find(name);
-  if (existing == waiting_.end()) {
-    while (waiting_.size() >= options_.max_orphans) {
-      forget_orphan(orphan_ages_.front());
-      ++tally.dropped_orphans;
-    }
-    orphan_ages_.push_back(name);
-    found.age = std::prev(orphan_ages_.end());
-    if (found.parent) children_.emplace(*found.parent, name);
-    existing = waiting_.emplace(name, std::move(found)).first;
-    ++tally.orphaned;
-  } else if (found.parent && existing->second.parent != found.parent) {
-    unlink_from_parent(name, existing->second);  // the newest word about its place counts
-    existing->second.parent = found.parent;
-    existing->second.local = found.local;
-    existing->second.home = found.home;
-    children_.emplace(*found.parent, name);
-  } else if (found.parent) {
-    existing->second.local = found.local;
-    existing->second.home = found.home;
-  }
-  auto& media = existing->second.copies;
-  const auto same = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
-  if (same == media.end()) {
-    media.emplace_back(medium, 1);
-  } else if (options_.copy_counting) {
-    ++same->second;
-  }
-}
-
-void lane_blocks::unlink_from_parent(engine_hash child, const orphan& which) {
-  if (!which.parent) return;
-  const auto [begin, end] = children_.equal_range(*which.parent);
-  for (auto each = begin; each != end; ++each) {
-    if (each->second != child) continue;
-    children_.erase(each);
-    return;
-  }
-}
-
-void lane_blocks::forget_orphan(engine_hash name) {
-  const auto found = waiting_.find(name);
-  unlink_from_parent(name, found->second);
-  orphan_ages_.erase(found->second.age);
-  waiting_.erase(found);
+void lane_blocks::let_go_plain(std::uint32_t which, std::uint32_t offset) {
+  if (!holdings_.is_plain_elsewhere(which, offset)) --known_;
+  --held_[static_cast<std::size_t>(holdings_.at(which).medium)];
+  holdings_.release_plain(which, offset);
+  holdings_.close_if_empty(which);
 }
 
 void lane_blocks::remove(engine_hash name, medium_id medium, apply_tally& tally) {
-  if (const auto found = known_.find(name); found != known_.end()) {
-    copies& all = found->second;
+  // No quiescent scope: everything looked at is pinned by this worker's own holdings.
+  if (const auto odd = odd_.empty() ? odd_.end() : odd_.find(name); odd != odd_.end()) {
+    copies& all = odd->second;
     const auto on_medium = std::ranges::find(all, medium, &copy::medium);
     if (on_medium != all.end()) {
       if (options_.copy_counting && --on_medium->count != 0) return;
       let_go(*on_medium);
       all.erase(on_medium);
       ++tally.removed;
-      if (all.empty()) known_.erase(found);
+      if (!all.empty()) return;
+      odd_.erase(odd);
+      --known_;
       return;
     }
+  } else if (const auto hit = holdings_.find_plain_on(space_, name, medium); hit.which != lane_holdings::none) {
+    let_go_plain(hit.which, hit.offset);
+    ++tally.removed;
+    return;
   }
   if (const auto lost = waiting_.find(name); lost != waiting_.end()) {
     auto& media = lost->second.copies;
@@ -248,42 +289,6 @@ void lane_blocks::remove(engine_hash name, medium_id medium, apply_tally& tally)
     }
   }
   ++tally.unknown_removals;
-}
-
-bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const> only) const {
-  return only.empty() || std::ranges::find(only, homes_[home].get()) != only.end();
-}
-
-bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
-  if (!is_clearing_) {
-    clearing_ = known_.begin();
-    is_clearing_ = true;
-  }
-  for (; clearing_ != known_.end(); --budget) {
-    if (budget == 0) return false;
-    copies& all = clearing_->second;
-    for (auto each = all.begin(); each != all.end();) {
-      const bool goes = (mask_of(each->medium) & which) != 0 && is_among(each->where.home, only);
-      if (goes) {
-        let_go(*each);
-        ++tally.removed;
-      }
-      each = goes ? all.erase(each) : std::next(each);
-    }
-    clearing_ = all.empty() ? known_.erase(clearing_) : std::next(clearing_);
-  }
-  is_clearing_ = false;
-  // Orphans are few (bounded by max_orphans), so they go in one pass.
-  for (auto age = orphan_ages_.begin(); age != orphan_ages_.end();) {
-    const engine_hash name = *age++;
-    orphan& lost = waiting_.at(name);
-    if (!is_among(lost.home, only)) continue;
-    auto& media = lost.copies;
-    const auto gone = std::ranges::remove_if(media, [&](const auto& each) { return (mask_of(each.first) & which) != 0; });
-    media.erase(gone.begin(), gone.end());
-    if (media.empty()) forget_orphan(name);
-  }
-  return true;
 }
 
 }  // namespace kvc::core

@@ -15,42 +15,12 @@
 
 #include "core/catalog.hpp"
 #include "core/ids.hpp"
+#include "core/lane_holdings.hpp"
+#include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/store_command.hpp"
 
 namespace kvc::core {
-
-/// How a store says where its first block stands.
-enum class store_link : std::uint8_t {
-  root,      ///< at position 0
-  parent,    ///< behind the block that `parent` names
-  standard,  ///< the names are the partition's own sequence hashes, so they say it themselves
-  by_name,   ///< not at all: the names must be known from other events (a copy on another medium)
-};
-
-/// Consecutive blocks of one chain, ready for the index. Views live during the call.
-struct store_command {
-  std::shared_ptr<partition> home;
-  medium_id medium{};
-  store_link link = store_link::root;
-  engine_hash parent{};                  ///< for store_link::parent
-  std::span<const engine_hash> names;
-  std::span<const local_hash> locals;    ///< as many as names for root and parent; empty otherwise
-};
-
-/// What calls changed; added up by the caller.
-struct apply_tally {
-  std::uint64_t stored = 0;            ///< blocks newly held on a medium
-  std::uint64_t repeated = 0;          ///< stores of what was held already (a further copy, or a refresh)
-  std::uint64_t moved = 0;             ///< names that now mean another block
-  std::uint64_t removed = 0;           ///< blocks no longer held on a medium
-  std::uint64_t unknown_removals = 0;  ///< removals of names that are not known on that medium
-  std::uint64_t orphaned = 0;          ///< blocks whose place is not known yet
-  std::uint64_t joined = 0;            ///< orphans whose place became known
-  std::uint64_t dropped_orphans = 0;   ///< orphans given up because of the bound
-  std::uint64_t skipped = 0;           ///< blocks an event carried that cannot be indexed
-
-  void add(const apply_tally& other) noexcept;
-};
 
 /// The blocks of one worker by the names its engine gave them.
 ///
@@ -62,13 +32,18 @@ struct apply_tally {
 /// waits behind it; orphans are bounded and the oldest go first. A name is forgotten when the last copy on the last medium goes, and a later
 /// store behind it is an orphan again until it returns.
 ///
-/// Lane: every member is called on the lane that owns the worker; `prefix_index::hold` and `release` are called from here only.
+/// Most blocks are plain (see lane_holdings) and cost no memory per worker; names that mean something a list cannot tell are odd and kept
+/// here, as are blocks known by their sequence hash only.
+///
+/// Lane: every member is called on the lane that owns the worker; the index is written from here only. The destructor lets go of what is
+/// still held, all at once: use `clear_some` first where that would take too long.
 class lane_blocks {
  public:
   struct options {
     worker_id worker{};
     bool copy_counting = true;         ///< a removal takes one copy away; false: it takes the name away
     std::size_t max_orphans = 65'536;  ///< 0: none are kept
+    std::shared_ptr<lane_names> lane = {};  ///< names shared with the other workers of the lane; null: the worker has its own
   };
 
   explicit lane_blocks(options with);
@@ -86,20 +61,22 @@ class lane_blocks {
 
   /// Blocks held on a medium, names counted (two names of one block are two).
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept { return held_[static_cast<std::size_t>(medium)]; }
-  [[nodiscard]] std::size_t names() const noexcept { return known_.size(); }
+  [[nodiscard]] std::size_t names() const noexcept { return known_; }
   [[nodiscard]] std::size_t orphans() const noexcept { return waiting_.size(); }
 
  private:
+  /// Where a block stands: in a run, or nowhere but under its sequence hash.
   struct place {
-    seq_hash block{};
-    std::uint16_t home = 0;  ///< index into homes_
+    run_place where;        ///< null run: known by `block` only
+    seq_hash block{};       ///< when the run is null
+    std::uint16_t home = 0; ///< index into homes_
   };
   struct copy {
     place where;
     std::uint32_t count = 0;
     medium_id medium{};
   };
-  /// Ordered by time of the last store: the back one says what the name means for those who hang behind it.
+  /// Of an odd name, ordered by time of the last store: the back one says what the name means for those who hang behind it.
   using copies = boost::container::small_vector<copy, 1>;
   struct orphan {
     std::optional<engine_hash> parent;  ///< absent: waits for its own name
@@ -110,25 +87,45 @@ class lane_blocks {
   };
 
   [[nodiscard]] std::uint16_t home_index(const std::shared_ptr<partition>& home);
-  [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home) const;  ///< newest in one partition
-  [[nodiscard]] std::optional<place> any_place(engine_hash name) const;                          ///< newest of all
+  [[nodiscard]] run_store& runs_of(std::uint16_t home) { return homes_[home]->index().runs(); }
+  [[nodiscard]] bool is_same_block(const place& left, const place& right) const;
+  [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
+  [[nodiscard]] std::optional<place> any_place(engine_hash name);                          ///< newest of all
+  void store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally);
+  [[nodiscard]] run_stretch store_stretch(const place* behind, const store_command& command, std::size_t from, std::uint16_t home,
+                                          apply_tally& tally);
+  [[nodiscard]] std::uint32_t store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
+                                            std::uint16_t home, medium_id medium, apply_tally& tally);
   /// True when the name had no place in that partition before, so that something may wait for it.
-  [[nodiscard]] bool put(engine_hash name, place where, medium_id medium, std::uint32_t count, apply_tally& tally);
-  void place_orphan(engine_hash name, place where, apply_tally& tally);
-  void join_waiting(engine_hash first, place at, apply_tally& tally);
+  [[nodiscard]] bool put(engine_hash name, const place& where, medium_id medium, std::uint32_t count, apply_tally& tally);
+  [[nodiscard]] bool put_odd(copies& all, const copy& now, apply_tally& tally);
+  [[nodiscard]] bool put_plain(engine_hash name, const place& where, medium_id medium);
+  copies& make_odd(engine_hash name, const lane_holdings::plain_block& block);
+  void hold_odd(const copy& which);
+  void place_orphan(engine_hash name, const place& where, apply_tally& tally);
+  void join_waiting(engine_hash first, const place& at, apply_tally& tally);
   void stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium);
   void leave_known_place(engine_hash name, medium_id medium, apply_tally& tally);
   void keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally);
   void forget_orphan(engine_hash name);
   void unlink_from_parent(engine_hash child, const orphan& which);
   void let_go(const copy& which);
+  void let_go_plain(std::uint32_t which, std::uint32_t offset);
+  /// False when the budget was used up before the holding was.
+  [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
+  void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
+  void clear_orphans(media_mask which, std::span<const partition* const> only);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
 
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;
-  std::unordered_map<engine_hash, copies> known_;
-  std::unordered_map<engine_hash, copies>::iterator clearing_;
+  std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
+  lane_holdings holdings_;
+  std::unordered_map<engine_hash, copies> odd_;    ///< the whole truth about each name in it
+  std::size_t known_ = 0;                          ///< names, plain and odd
   bool is_clearing_ = false;
+  std::vector<std::uint32_t> holdings_to_clear_;   ///< what the clearing under way has still to look at
+  std::vector<engine_hash> odd_to_clear_;
   std::unordered_map<engine_hash, orphan> waiting_;
   std::unordered_multimap<engine_hash, engine_hash> children_;  ///< parent's name -> names of orphans behind it
   std::list<engine_hash> orphan_ages_;                          ///< oldest first

@@ -18,6 +18,12 @@ struct worker_depth {
   std::array<std::uint32_t, max_media> on{};  ///< ... every block on this one medium
 };
 
+/// The depth of one worker, in blocks, on any medium.
+struct worker_reach {
+  worker_id worker{};
+  std::uint32_t depth = 0;
+};
+
 /// A pool that only some workers can use: those of its own instance.
 struct private_pool {
   worker_id pool{};

@@ -1,40 +1,39 @@
-// The concurrent positional index of one partition. First version: one oneTBB map from sequence hash to the workers that hold the block.
+// The concurrent positional index of one partition: runs of blocks, how far each worker holds them, and the answer to a query.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <vector>
 
 #include "core/ids.hpp"
 #include "core/match.hpp"
 #include "core/medium.hpp"
+#include "core/run_store.hpp"
 
 namespace kvc::core {
 
 /// Which worker holds which block of one partition, on which medium.
 ///
-/// A block is identified by its prefix; within the index that is its sequence hash under the partition's seed.
+/// A block is identified by its prefix. It stands in a run (run.hpp), or, when its publisher names it by its sequence hash and tells no
+/// local hash, alone in the directory.
 ///
 /// Guarantees
-///  1. `hold` and `release` for one worker are called by the lane that owns the worker only, in the order of its events.
+///  1. What belongs to one worker is written by the lane that owns the worker only, in the order of its events, through lane_blocks.
 ///  2. `match` may be called from any lane at any time. It sees each worker's blocks as of some recent point of its events, never a block
-///     that no event stored, never one whose release had returned before `match` was called.
-///  3. Calls never wait for a lock longer than it takes to copy or change one block's holders.
-///  4. Memory of a block is returned when its last holder lets go.
+///     that no event stored, never one whose removal had returned before `match` was called.
+///  3. A reader never waits for a writer, but for the element lock of the directory while one entry is copied; it writes nothing shared.
+///  4. Memory of a run is returned when its last block has lost its last holder and no run stands behind it.
 /// Re-entrancy: no callback is ever called with a lock held; there are no callbacks.
 class prefix_index {
  public:
   explicit prefix_index(std::uint64_t seed);
-  ~prefix_index();
-  prefix_index(const prefix_index&) = delete;
-  prefix_index& operator=(const prefix_index&) = delete;
 
-  /// One more name of `block` is held by `worker` on `medium`. Owning lane only.
-  void hold(seq_hash block, worker_id worker, medium_id medium);
+  /// One more name of a block that is known by its sequence hash only is held by `worker` on `medium`. Owning lane only.
+  void hold(seq_hash block, worker_id worker, medium_id medium) { runs_.directory().hold(block, worker, medium); }
 
   /// One name less. Releasing what is not held does nothing. Owning lane only.
-  void release(seq_hash block, worker_id worker, medium_id medium);
+  void release(seq_hash block, worker_id worker, medium_id medium) { runs_.directory().release(block, worker, medium); }
 
   /// Depths for a query given by the local hashes of its blocks. `out` is cleared first. Any lane.
   void match(std::span<const local_hash> query, const match_scope& scope, match_result& out) const;
@@ -42,16 +41,26 @@ class prefix_index {
   /// The same for a query given by rolling sequence hashes under this partition's seed. Any lane.
   void match(std::span<const seq_hash> query, const match_scope& scope, match_result& out) const;
 
-  /// Distinct blocks held by anyone. Approximate while writers run.
-  [[nodiscard]] std::size_t blocks() const noexcept;
-  /// Approximate heap bytes: nodes, bucket array and spilled holder lists.
-  [[nodiscard]] std::size_t bytes() const noexcept;
-  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  /// Only `worker_depth::any` of each worker that holds a leading block itself, in no particular order: what a router that picks the
+  /// deepest needs, at a fraction of the cost. `out` is cleared first. Any lane.
+  void match(std::span<const local_hash> query, const match_scope& scope, std::vector<worker_reach>& out) const;
+
+  /// Distinct blocks kept: those held by anyone, and those at the end of a held run that were. Approximate while writers run.
+  [[nodiscard]] std::size_t blocks() const noexcept { return runs_.blocks() + runs_.directory().lone_blocks(); }
+  /// Distinct blocks held by anyone, counted one by one. For tests and diagnosis: no lane may write meanwhile.
+  [[nodiscard]] std::size_t count_held() const;
+  /// Approximate heap bytes of runs, cells and directory; the names are kept by the lanes.
+  [[nodiscard]] std::size_t bytes() const noexcept { return runs_.bytes(); }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return runs_.seed(); }
+  /// Different for every index of the process, ever.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+  /// The runs, for lane_blocks, their only writer.
+  [[nodiscard]] run_store& runs() noexcept { return runs_; }
 
  private:
-  struct table;
-  std::uint64_t seed_;
-  std::unique_ptr<table> table_;
+  run_store runs_;
+  std::uint64_t number_;
 };
 
 }  // namespace kvc::core

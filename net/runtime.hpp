@@ -11,6 +11,7 @@
 
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
+#include "core/lane_names.hpp"
 #include "net/task_scope.hpp"
 
 namespace kvc::net {
@@ -27,6 +28,7 @@ class lane {
 
  public:
   asio::io_context context{1};
+  std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   core::lane_counters counters;                                  ///< readable from anywhere
   core::published<core::catalog_view>::reader partitions;        ///< this lane's view of the catalog
   task_scope tasks;                                              ///< last: ends before what it uses

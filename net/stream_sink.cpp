@@ -30,7 +30,7 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       status_(service.status),
       registration_(service.registration),
       decoder_(service.registration.type, media, service.registration.partition.salt),
-      applier_(service.registration, member_of(service), catalog, {.max_orphans = settings.max_orphans}),
+      applier_(service.registration, member_of(service), catalog, {.max_orphans = settings.max_orphans, .lane = home.names}),
       media_(&media) {}
 
 void stream_sink::reject(std::optional<core::seqno> number, std::string_view what, error_code why) {

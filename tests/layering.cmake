@@ -47,7 +47,8 @@ forbid(app "${inc}\"[a-z_]+\\.hpp\"" "includes are written from the repository r
 # core: values in, values out.
 forbid(core "${inc}<boost/(asio|beast|json|url|process)" "core does no input or output")
 forbid(core "${inc}<(zmq|msgpack|spdlog|fmt|prometheus|openssl|systemd)" "core knows no wire, log or metrics library")
-forbid(core "${inc}<(thread|iostream|ostream|istream|fstream|print|future|stop_token|sys/|unistd)" "core starts no threads and does no input or output")
+forbid(core "${inc}<(thread|iostream|ostream|istream|fstream|print|future|stop_token|sys/|unistd)" "core starts no threads and does no input or output"
+       EXCEPT "^core/large_page\\.cpp$")  # asks the system for huge pages
 forbid(core "(steady_clock|system_clock|high_resolution_clock)::now|[^a-z_]gettimeofday|clock_gettime" "time enters core as an argument")
 forbid(core "random_device|[^a-z_]rand\\(" "randomness enters core as a seed")
 
@@ -64,7 +65,7 @@ endforeach()
 
 # One room, and there one file, per third-party library.
 foreach(room core net app perf)
-  forbid(${room} "${inc}<(oneapi/)?tbb/" "only the index uses oneTBB" EXCEPT "^core/prefix_index\\.cpp$")
+  forbid(${room} "${inc}<(oneapi/)?tbb/" "only the index uses oneTBB" EXCEPT "^core/run_directory\\.cpp$")
   forbid(${room} "${inc}<xxh" "only the block hasher uses xxHash" EXCEPT "^core/block_hasher\\.cpp$")
   forbid(${room} "${inc}<msgpack" "only the tape uses msgpack" EXCEPT "^net/msgpack_tape\\.cpp$")
   forbid(${room} "${inc}<zmq" "only the socket uses libzmq" EXCEPT "^net/zmq_socket\\.cpp$")

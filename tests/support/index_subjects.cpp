@@ -10,7 +10,7 @@ namespace kvc::test {
 using namespace kvc::core;
 
 void real_subject::add(worker_id worker, const worker_traits& traits) {
-  auto added = std::make_unique<real_worker>(worker, traits, catalog_);
+  auto added = std::make_unique<real_worker>(worker, traits, catalog_, lanes_[worker.get() % lanes_.size()]);
   added->join(0);
   workers_[worker] = std::move(added);
 }

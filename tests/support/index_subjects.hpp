@@ -1,6 +1,7 @@
 // The two indexes the behaviour suite is run against, behind one face: the real one and the strict model.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,6 +51,8 @@ class real_subject {
 
  private:
   core::catalog catalog_;
+  /// Workers share two lanes, so that some write their names down together and some apart.
+  std::array<std::shared_ptr<core::lane_names>, 2> lanes_{std::make_shared<core::lane_names>(), std::make_shared<core::lane_names>()};
   std::map<core::worker_id, std::unique_ptr<real_worker>> workers_;
 };
 

@@ -13,7 +13,7 @@ partition_key partition_number(std::size_t number) {
   return {.tenant = "default", .model = "model", .lora = number == 0 ? "" : "adapter-" + std::to_string(number), .salt = "", .block_size = 1};
 }
 
-real_worker::real_worker(worker_id worker, const worker_traits& traits, catalog& catalog)
+real_worker::real_worker(worker_id worker, const worker_traits& traits, catalog& catalog, std::shared_ptr<lane_names> lane)
     : member_{.id = worker,
               .key = {.tenant = "default",
                       .instance = traits.instance,
@@ -23,7 +23,7 @@ real_worker::real_worker(worker_id worker, const worker_traits& traits, catalog&
               .status = std::make_shared<stream_status>(),
               .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})},
       catalog_(&catalog),
-      blocks_({.worker = worker, .copy_counting = traits.copy_counting, .max_orphans = traits.max_orphans}) {}
+      blocks_({.worker = worker, .copy_counting = traits.copy_counting, .max_orphans = traits.max_orphans, .lane = std::move(lane)}) {}
 
 const std::shared_ptr<partition>& real_worker::home(std::size_t number) {
   auto& kept = homes_[number];

@@ -19,8 +19,8 @@ namespace kvc::test {
 /// One worker with its reverse map. All members on one thread, the worker's lane; the catalog may be shared between lanes.
 class real_worker {
  public:
-  /// `catalog` must outlive the worker. The worker is a member of nothing yet.
-  real_worker(core::worker_id worker, const worker_traits& traits, core::catalog& catalog);
+  /// `catalog` must outlive the worker. The worker is a member of nothing yet. Workers of one thread may share the names of a lane.
+  real_worker(core::worker_id worker, const worker_traits& traits, core::catalog& catalog, std::shared_ptr<core::lane_names> lane = {});
 
   void join(std::size_t partition) { (void)home(partition); }
   void store(const store_step& step);

@@ -1,0 +1,85 @@
+#include "core/hash_compare.hpp"
+
+#include <bit>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace kvc::core {
+
+std::size_t common_prefix_scalar(const std::uint64_t* left, const std::uint64_t* right, std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const std::uint64_t differ =
+        (left[i] ^ right[i]) | (left[i + 1] ^ right[i + 1]) | (left[i + 2] ^ right[i + 2]) | (left[i + 3] ^ right[i + 3]);
+    if (differ != 0) break;
+  }
+  while (i < count && left[i] == right[i]) ++i;
+  return i;
+}
+
+namespace {
+
+using compare_function = std::size_t (*)(const std::uint64_t*, const std::uint64_t*, std::size_t) noexcept;
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx2"))) std::size_t common_prefix_avx2(const std::uint64_t* left, const std::uint64_t* right,
+                                                               std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(left + i));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(right + i));
+    const auto equal = static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))));
+    if (equal != 0xF) return i + static_cast<std::size_t>(std::countr_one(equal));
+  }
+  return i + common_prefix_scalar(left + i, right + i, count - i);
+}
+
+__attribute__((target("avx512f"))) std::size_t common_prefix_avx512(const std::uint64_t* left, const std::uint64_t* right,
+                                                                    std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m512i a = _mm512_loadu_si512(left + i);
+    const __m512i b = _mm512_loadu_si512(right + i);
+    const __m512i c = _mm512_loadu_si512(left + i + 8);
+    const __m512i d = _mm512_loadu_si512(right + i + 8);
+    const unsigned low = _mm512_cmpneq_epi64_mask(a, b);
+    const unsigned high = _mm512_cmpneq_epi64_mask(c, d);
+    if ((low | high) != 0) return i + static_cast<std::size_t>(std::countr_zero(low | (high << 8U)));
+  }
+  for (; i < count; i += 8) {
+    const std::size_t left_over = count - i;
+    const auto mask = left_over >= 8 ? __mmask8{0xFF} : static_cast<__mmask8>((1U << left_over) - 1);
+    const __m512i a = _mm512_maskz_loadu_epi64(mask, left + i);
+    const __m512i b = _mm512_maskz_loadu_epi64(mask, right + i);
+    const unsigned differ = _mm512_mask_cmpneq_epi64_mask(mask, a, b);
+    if (differ != 0) return i + static_cast<std::size_t>(std::countr_zero(differ));
+  }
+  return count;
+}
+
+compare_function best_compare() noexcept {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f")) return common_prefix_avx512;
+  if (__builtin_cpu_supports("avx2")) return common_prefix_avx2;
+  return common_prefix_scalar;
+}
+
+#else
+
+compare_function best_compare() noexcept { return common_prefix_scalar; }
+
+#endif
+
+const compare_function compare = best_compare();
+
+}  // namespace
+
+std::size_t common_prefix(const std::uint64_t* left, const std::uint64_t* right, std::size_t count) noexcept {
+  if (count == 0 || left[0] != right[0]) return 0;  // most divergences are at the first block of a stretch
+  return compare(left, right, count);
+}
+
+}  // namespace kvc::core

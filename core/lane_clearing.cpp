@@ -1,0 +1,90 @@
+// How lane_blocks forgets everything, or everything on some media, in bounded pieces.
+#include <algorithm>
+#include <utility>
+
+#include "core/lane_blocks.hpp"
+
+namespace kvc::core {
+
+bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const> only) const {
+  return only.empty() || std::ranges::find(only, homes_[home].get()) != only.end();
+}
+
+bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
+  if (!is_clearing_) {
+    is_clearing_ = true;
+    holdings_to_clear_ = holdings_.used();
+    odd_to_clear_.clear();
+    for (const auto& [name, all] : odd_) odd_to_clear_.push_back(name);
+  }
+  while (!holdings_to_clear_.empty()) {
+    if (budget == 0) return false;
+    const std::uint32_t next = holdings_to_clear_.back();
+    const holding& held = holdings_.at(next);
+    const bool goes = (mask_of(held.medium) & which) != 0 && is_among(held.home, only);
+    if (goes && !clear_holding(next, budget, tally)) return false;
+    holdings_to_clear_.pop_back();
+    if (!goes) --budget;
+  }
+  for (; !odd_to_clear_.empty(); --budget) {
+    if (budget == 0) return false;
+    clear_odd(odd_to_clear_.back(), which, only, tally);
+    odd_to_clear_.pop_back();
+  }
+  is_clearing_ = false;
+  clear_orphans(which, only);  // few (bounded by max_orphans), so they go in one pass
+  return true;
+}
+
+bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally) {
+  const holding& held = holdings_.at(which);
+  const bool is_alone = holdings_.media() == mask_of(held.medium);
+  const medium_id medium = held.medium;
+  // From the end, so that the cutoff moves and no holes appear on the way.
+  std::uint32_t end = held.more ? static_cast<std::uint32_t>(held.more->plain.size() * 64) : held.cutoff;
+  std::uint64_t gone = 0;
+  std::uint32_t kept = end;
+  for (; end != 0 && gone < budget; --end) {
+    if (!holdings_.is_plain(which, end - 1)) continue;
+    ++gone;
+    kept = end - 1;
+    if (is_alone || !holdings_.is_plain_elsewhere(which, end - 1)) --known_;
+  }
+  while (end != 0 && !holdings_.is_plain(which, end - 1)) --end;  // nothing left: the holding may be closed below
+  held_[static_cast<std::size_t>(medium)] -= gone;
+  tally.removed += gone;
+  budget -= gone;
+  holdings_.release_plain_from(which, kept);
+  holdings_.close_if_empty(which);
+  return end == 0;
+}
+
+void lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally) {
+  const auto found = odd_.find(name);
+  copies& all = found->second;
+  for (auto each = all.begin(); each != all.end();) {
+    const bool goes = (mask_of(each->medium) & which) != 0 && is_among(each->where.home, only);
+    if (goes) {
+      let_go(*each);
+      ++tally.removed;
+    }
+    each = goes ? all.erase(each) : std::next(each);
+  }
+  if (!all.empty()) return;
+  odd_.erase(found);
+  --known_;
+}
+
+void lane_blocks::clear_orphans(media_mask which, std::span<const partition* const> only) {
+  for (auto age = orphan_ages_.begin(); age != orphan_ages_.end();) {
+    const engine_hash name = *age++;
+    orphan& lost = waiting_.at(name);
+    if (!is_among(lost.home, only)) continue;
+    auto& media = lost.copies;
+    const auto gone = std::ranges::remove_if(media, [&](const auto& each) { return (mask_of(each.first) & which) != 0; });
+    media.erase(gone.begin(), gone.end());
+    if (media.empty()) forget_orphan(name);
+  }
+}
+
+}  // namespace kvc::core

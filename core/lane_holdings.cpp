@@ -1,0 +1,281 @@
+#include "core/lane_holdings.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace kvc::core {
+namespace {
+
+bool bit_of(const std::vector<std::uint64_t>& bits, std::uint32_t offset) noexcept {
+  return offset / 64 < bits.size() && (bits[offset / 64] >> (offset % 64) & 1) != 0;
+}
+
+std::uint32_t words_for(std::uint32_t blocks) noexcept { return (blocks + 63) / 64; }
+
+/// The first block from `from` on that is not held.
+std::uint32_t first_gap(const held_bits& held, std::uint32_t from) noexcept {
+  std::uint32_t at = from;
+  while (at < held.words * 64) {
+    const auto ones = static_cast<std::uint32_t>(std::countr_one(held.bits()[at / 64].load(std::memory_order_relaxed) >> (at % 64)));
+    at += ones;
+    if (ones == 0 || at % 64 != 0) break;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
+  const auto found = by_run_.find(key(in, medium));
+  return found == by_run_.end() ? none : found->second;
+}
+
+std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home, medium_id medium) {
+  const auto [entry, is_new] = by_run_.try_emplace(key(in, medium), static_cast<std::uint32_t>(all_.size()));
+  if (!is_new) return entry->second;
+  if (!unused_.empty()) {
+    entry->second = unused_.back();
+    unused_.pop_back();
+  } else {
+    all_.emplace_back();
+  }
+  holding& opened = all_[entry->second];
+  opened.in = in;
+  opened.store = &store;
+  opened.home = home;
+  opened.medium = medium;
+  in->pins.fetch_add(1, std::memory_order_relaxed);
+  media_ |= mask_of(medium);
+  return entry->second;
+}
+
+void lane_holdings::close_if_empty(std::uint32_t which) {
+  holding& closed = all_[which];
+  if (closed.more || closed.cutoff != 0) return;
+  if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
+  by_run_.erase(key(closed.in, closed.medium));
+  closed.store->unpin(closed.in);
+  closed = holding{};
+  unused_.push_back(which);
+}
+
+void lane_holdings::publish(holding& changed) {
+  if (changed.cutoff == 0 && !changed.more) {
+    if (changed.cell != nullptr) changed.store->give_back(*changed.in, std::exchange(changed.cell, nullptr));
+    return;
+  }
+  const cell_value value(worker_, changed.medium, changed.cutoff, changed.more != nullptr);
+  if (changed.cell != nullptr) {
+    changed.cell->store(value.bits(), std::memory_order_release);
+  } else {
+    changed.cell = changed.store->take_cell(*changed.in, value);
+  }
+}
+
+void lane_holdings::choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name) {
+  if (in.list != holding::no_list) return;
+  for (unsigned rest = media_; rest != 0; rest &= rest - 1) {
+    const std::uint32_t other = find(in.in, static_cast<medium_id>(std::countr_zero(rest)));
+    if (other != none && all_[other].list != holding::no_list) in.list = all_[other].list;
+  }
+  if (in.list == holding::no_list) {
+    const auto spot = names_->find(space, name);
+    const bool is_here = spot && spot->offset == start && names_->at(spot->list).in == in.in;
+    in.list = is_here ? spot->list : names_->open(in.in, space, start);
+  }
+  ++names_->at(in.list).users;
+}
+
+lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t space, std::uint32_t start,
+                                              std::span<const engine_hash> names) {
+  holding& in = all_[which];
+  extended done;
+  if (in.more || start > in.cutoff) return done;
+  choose_list(in, space, start, names[0]);
+  const auto overlap = std::min<std::uint32_t>(in.cutoff - start, static_cast<std::uint32_t>(names.size()));
+  if (overlap != 0) {
+    done.repeated = names_->fit(in.list, start, names.first(overlap));
+    if (done.repeated < overlap || overlap == names.size()) return done;
+  }
+  done.added = names_->fit(in.list, in.cutoff, names.subspan(overlap));
+  if (done.added == 0) return done;
+  in.cutoff += done.added;
+  last_ = which;
+  last_offset_ = in.cutoff - 1;
+  publish(in);
+  return done;
+}
+
+/// Makes room for exceptions up to block `offset`.
+void lane_holdings::record(holding& of, std::uint32_t offset) {
+  const std::uint32_t words = words_for(std::max(offset + 1, of.cutoff));
+  if (!of.more) {
+    of.more = std::make_unique<holding::exceptions>();
+    of.more->plain.resize(words);
+    of.more->held = of.store->open_bits(*of.in, worker_, of.medium, words);
+    of.more->count = of.cutoff;
+    for (std::uint32_t word = 0; word < words_for(of.cutoff); ++word) {
+      const std::uint32_t left = of.cutoff - word * 64;
+      const std::uint64_t bits = left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+      of.more->plain[word] = bits;
+      of.more->held->bits()[word].store(bits, std::memory_order_release);
+    }
+  } else if (words > of.more->held->words) {
+    const std::uint32_t wider = std::max(words, of.more->held->words * 2);
+    of.more->plain.resize(wider);
+    of.more->held = of.store->widen_bits(*of.in, of.more->held, wider);
+  }
+}
+
+/// Block `offset` begins or ceases to be held, whatever its names; moves the cutoff, ends the record when it has nothing left to say.
+void lane_holdings::change(holding& of, std::uint32_t offset, bool is_held) {
+  holding::exceptions& more = *of.more;
+  std::atomic<std::uint64_t>& word = more.held->bits()[offset / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (offset % 64);
+  const std::uint64_t old = word.load(std::memory_order_relaxed);
+  if (((old & bit) != 0) != is_held) {
+    word.store(old ^ bit, std::memory_order_release);
+    is_held ? ++more.count : --more.count;
+    if (!is_held && offset < of.cutoff) of.cutoff = offset;
+    if (is_held && offset == of.cutoff) {
+      of.cutoff = first_gap(*more.held, offset);
+    }
+  }
+  if (more.odd.empty() && more.count == of.cutoff) {
+    held_bits* const done = more.held;
+    of.more.reset();
+    publish(of);
+    of.store->close_bits(*of.in, done);
+  } else {
+    publish(of);
+  }
+}
+
+bool lane_holdings::hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name) {
+  holding& in = all_[which];
+  choose_list(in, space, offset, name);
+  if (names_->fit(in.list, offset, {&name, 1}) != 1) return false;
+  if (!in.more && offset == in.cutoff) {
+    ++in.cutoff;
+    publish(in);
+    return true;
+  }
+  record(in, offset);
+  in.more->plain[offset / 64] |= std::uint64_t{1} << (offset % 64);
+  change(in, offset, true);
+  return true;
+}
+
+void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
+  holding& in = all_[which];
+  if (!in.more && offset + 1 == in.cutoff) {
+    // When the last user of a list lets go of its blocks, the list is about to be closed, and every name of it looked up once more.
+    const naming& list = names_->at(in.list);
+    if (list.users == 1) names_->prefetch(list.space, {&list.names[offset - list.first], 1});
+    --in.cutoff;
+    publish(in);
+  } else {
+    record(in, offset);
+    in.more->plain[offset / 64] &= ~(std::uint64_t{1} << (offset % 64));
+    change(in, offset, in.more->odd.contains(offset));
+  }
+}
+
+void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start) {
+  if (!all_[which].more) {
+    all_[which].cutoff = std::min(all_[which].cutoff, start);
+    publish(all_[which]);
+    return;
+  }
+  const std::vector<std::uint64_t> plain = all_[which].more->plain;
+  for (auto offset = static_cast<std::uint32_t>(plain.size() * 64); offset > start; --offset) {
+    if (bit_of(plain, offset - 1)) release_plain(which, offset - 1);
+  }
+}
+
+bool lane_holdings::is_plain(std::uint32_t which, std::uint32_t offset) const {
+  const holding& in = all_[which];
+  if (in.list == holding::no_list) return false;
+  return in.more ? bit_of(in.more->plain, offset) : offset < in.cutoff;
+}
+
+void lane_holdings::hold_odd(std::uint32_t which, std::uint32_t offset) {
+  holding& in = all_[which];
+  record(in, offset);
+  ++in.more->odd[offset];
+  change(in, offset, true);
+}
+
+void lane_holdings::release_odd(std::uint32_t which, std::uint32_t offset) {
+  holding& in = all_[which];
+  const auto found = in.more->odd.find(offset);
+  if (--found->second != 0) return;
+  in.more->odd.erase(found);
+  change(in, offset, bit_of(in.more->plain, offset));
+}
+
+/// The offset at which `name` stands beside the last block found, in the same list; `none` when it does not.
+std::uint32_t lane_holdings::neighbour(engine_hash name) const {
+  if (last_ == none || all_[last_].list == holding::no_list) return none;
+  const naming& list = names_->at(all_[last_].list);
+  // Removals mostly come from the end of a chain backwards, and a store's parent is mostly the block stored last.
+  if (last_offset_ != 0 && list.has(last_offset_ - 1, name)) return last_offset_ - 1;
+  if (list.has(last_offset_, name)) return last_offset_;
+  if (list.has(last_offset_ + 1, name)) return last_offset_ + 1;
+  return none;
+}
+
+lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engine_hash name, medium_id medium) {
+  const std::uint32_t guess = neighbour(name);
+  if (guess != none && all_[last_].medium == medium && is_plain(last_, guess)) {
+    last_offset_ = guess;
+    return {last_, guess};
+  }
+  const auto spot = names_->find(space, name);
+  if (!spot) return {};
+  const std::uint32_t which = find(names_->at(spot->list).in, medium);
+  if (which == none || all_[which].list != spot->list || !is_plain(which, spot->offset)) return {};
+  last_ = which;
+  last_offset_ = spot->offset;
+  return {which, spot->offset};
+}
+
+std::optional<lane_holdings::plain_block> lane_holdings::find_plain(std::uint64_t space, engine_hash name) {
+  const std::uint32_t guess = neighbour(name);
+  if (guess != none && is_plain(last_, guess)) return plain_block{all_[last_].in, guess, all_[last_].list, all_[last_].home};
+  const auto spot = names_->find(space, name);
+  if (!spot) return std::nullopt;
+  plain_block found{names_->at(spot->list).in, spot->offset, spot->list, 0};
+  for (unsigned rest = media_; rest != 0; rest &= rest - 1) {
+    const std::uint32_t which = plain_on(found, static_cast<medium_id>(std::countr_zero(rest)));
+    if (which == none) continue;
+    found.home = all_[which].home;
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::uint32_t lane_holdings::plain_on(const plain_block& block, medium_id medium) const {
+  const std::uint32_t which = find(block.in, medium);
+  return which != none && all_[which].list == block.list && is_plain(which, block.offset) ? which : none;
+}
+
+bool lane_holdings::is_plain_elsewhere(std::uint32_t which, std::uint32_t offset) const {
+  const holding& here = all_[which];
+  const plain_block block{here.in, offset, here.list, here.home};
+  for (unsigned rest = media_ & ~unsigned{mask_of(here.medium)}; rest != 0; rest &= rest - 1) {
+    if (plain_on(block, static_cast<medium_id>(std::countr_zero(rest))) != none) return true;
+  }
+  return false;
+}
+
+std::vector<std::uint32_t> lane_holdings::used() const {
+  std::vector<std::uint32_t> all;
+  all.reserve(by_run_.size());
+  for (const auto& [run_and_medium, which] : by_run_) all.push_back(which);
+  std::ranges::sort(all);
+  return all;
+}
+
+}  // namespace kvc::core

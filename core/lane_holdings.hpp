@@ -1,0 +1,129 @@
+// What one worker holds of each run, on its lane: a cutoff where that says it all, bit by bit where it does not.
+#pragma once
+
+#include <boost/container/flat_map.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/lane_names.hpp"
+#include "core/medium.hpp"
+#include "core/run_store.hpp"
+
+namespace kvc::core {
+
+/// One worker's part of one run on one medium.
+struct holding {
+  static constexpr std::uint32_t no_list = 0xFFFF'FFFF;
+
+  /// Kept while the plainly held blocks are not just the first `cutoff` ones, or blocks are held under other names.
+  struct exceptions {
+    std::vector<std::uint64_t> plain;                             ///< bit per block
+    boost::container::flat_map<std::uint32_t, std::uint32_t> odd; ///< block -> how many odd names mean it
+    held_bits* held = nullptr;                                    ///< plain or odd; what readers see
+    std::uint32_t count = 0;                                      ///< blocks held
+  };
+
+  run* in = nullptr;               ///< pinned; null: unused
+  run_store* store = nullptr;
+  run_cell* cell = nullptr;        ///< null while nothing is held
+  std::uint32_t list = no_list;    ///< names under which blocks are plainly held
+  std::uint32_t cutoff = 0;        ///< leading blocks held without a break
+  std::uint16_t home = 0;          ///< the caller's number of the partition
+  medium_id medium{};
+  std::unique_ptr<exceptions> more;
+};
+
+/// A worker's holdings.
+///
+/// A block is held plainly under a name when that name is written down for it in the list of the holding (see lane_names) and means one copy:
+/// then the cutoff, or one bit, is all there is to remember. What else may be (several names, copies, names that the list refuses) is odd: the
+/// caller remembers the names, and only the number of odd names per block is kept here. A name that is plain is so at one block only.
+/// Every change is published to readers before the call returns.
+/// Lane: all members on the worker's lane. What they look at is pinned by the holdings themselves.
+class lane_holdings {
+ public:
+  static constexpr std::uint32_t none = 0xFFFF'FFFF;
+
+  lane_holdings(worker_id worker, std::shared_ptr<lane_names> names) : worker_(worker), names_(std::move(names)) {}
+  /// Precondition: everything has been let go of.
+  ~lane_holdings() = default;
+  lane_holdings(const lane_holdings&) = delete;
+  lane_holdings& operator=(const lane_holdings&) = delete;
+
+  /// Brings near what storing under these names will need; see lane_names.
+  void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
+
+  [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
+  /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
+  [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
+  void close_if_empty(std::uint32_t which);
+  [[nodiscard]] const holding& at(std::uint32_t which) const noexcept { return all_[which]; }
+
+  /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving the
+  /// cutoff alone: `repeated` were. Stops before anything that needs more.
+  struct extended {
+    std::uint32_t repeated = 0;
+    std::uint32_t added = 0;
+  };
+  [[nodiscard]] extended extend(std::uint32_t which, std::uint64_t space, std::uint32_t start, std::span<const engine_hash> names);
+
+  /// Holds one block plainly. False, and nothing changed, when the list has or takes no such name for it.
+  [[nodiscard]] bool hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name);
+  void release_plain(std::uint32_t which, std::uint32_t offset);
+  /// Every plain block from `start` on at once; what is held under odd names stays.
+  void release_plain_from(std::uint32_t which, std::uint32_t start);
+  [[nodiscard]] bool is_plain(std::uint32_t which, std::uint32_t offset) const;
+
+  void hold_odd(std::uint32_t which, std::uint32_t offset);
+  void release_odd(std::uint32_t which, std::uint32_t offset);
+
+  /// A block that is plainly held on some medium.
+  struct plain_block {
+    run* in = nullptr;
+    std::uint32_t offset = 0;
+    std::uint32_t list = 0;
+    std::uint16_t home = 0;
+  };
+  /// The block that `name` plainly means, on any medium.
+  [[nodiscard]] std::optional<plain_block> find_plain(std::uint64_t space, engine_hash name);
+  /// The holding that holds this block plainly on `medium`; `none` when it does not.
+  [[nodiscard]] std::uint32_t plain_on(const plain_block& block, medium_id medium) const;
+  /// The same for a name, guessing first that it stands beside the block of the last call.
+  struct plain_hit {
+    std::uint32_t which = none;
+    std::uint32_t offset = 0;
+  };
+  [[nodiscard]] plain_hit find_plain_on(std::uint64_t space, engine_hash name, medium_id medium);
+  /// Whether a block plainly held in `which` is plainly held on another medium as well.
+  [[nodiscard]] bool is_plain_elsewhere(std::uint32_t which, std::uint32_t offset) const;
+
+  [[nodiscard]] std::vector<std::uint32_t> used() const;
+  [[nodiscard]] media_mask media() const noexcept { return media_; }
+
+ private:
+  static std::uint64_t key(const run* in, medium_id medium) noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(in)) | static_cast<std::uint64_t>(medium);  // runs are aligned to 64
+  }
+  void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
+  void publish(holding& changed);
+  void record(holding& of, std::uint32_t offset);
+  void change(holding& of, std::uint32_t offset, bool is_held);
+  [[nodiscard]] std::uint32_t neighbour(engine_hash name) const;
+
+  worker_id worker_;
+  std::shared_ptr<lane_names> names_;
+  boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_run_;
+  std::vector<holding> all_;
+  std::vector<std::uint32_t> unused_;
+  media_mask media_ = 0;               ///< ever used
+  std::uint32_t last_ = none;          ///< where the last name was found
+  std::uint32_t last_offset_ = 0;
+};
+
+}  // namespace kvc::core

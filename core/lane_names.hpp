@@ -1,0 +1,79 @@
+// What the engines of one lane call the blocks of runs: one list of names per run and way of naming, shared by all workers that agree with it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/name_table.hpp"
+
+namespace kvc::core {
+
+struct run;
+
+/// The names of consecutive blocks of one run, from block `first` on.
+struct naming {
+  run* in = nullptr;                  ///< null: unused, may be given out again
+  std::uint32_t users = 0;            ///< holdings that count on these names; each pins the run
+  std::uint32_t first = 0;
+  std::uint64_t space = 0;            ///< names are compared within a space only
+  std::vector<engine_hash> names;
+  std::vector<std::uint32_t> gaps;    ///< offsets whose name is written here but cannot be found; sorted, almost always empty
+
+  /// One past the last named block.
+  [[nodiscard]] std::uint32_t end() const noexcept { return first + static_cast<std::uint32_t>(names.size()); }
+  /// Whether block `offset` has a name here and it is this one.
+  [[nodiscard]] bool has(std::uint32_t offset, engine_hash name) const noexcept {
+    return offset >= first && offset < end() && names[offset - first] == name;
+  }
+};
+
+/// The names of one lane.
+///
+/// Story: engines with the same seed call the same block by the same name, so a name is written down once per lane and block, not once per
+/// worker: in the list of its run, and in the table that leads there. A worker that holds the beginning of a run under the names of its list
+/// needs no memory per block. Within one space (workers of one base partition) a name leads to one spot at most; a second use of the same
+/// name for another block is refused here, and the worker remembers it by itself.
+/// Lane: belongs to one lane; shared by the lane_blocks of its workers.
+class lane_names {
+ public:
+  /// Where `name` is written down in `space`.
+  [[nodiscard]] std::optional<name_spot> find(std::uint64_t space, engine_hash name) const;
+
+  /// Brings near what `find`, `fit` or `close` will need for these names, at most 16 of them; worth it some hundred nanoseconds ahead.
+  void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
+
+  /// The reference stays valid until the list is closed.
+  [[nodiscard]] naming& at(std::uint32_t list) noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
+  [[nodiscard]] const naming& at(std::uint32_t list) const noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
+
+  /// A new, empty list for `in`, from block `first` on. It has no users yet.
+  [[nodiscard]] std::uint32_t open(run* in, std::uint64_t space, std::uint32_t first);
+  /// Forgets a list without users.
+  void close(std::uint32_t list);
+
+  /// How many of `names` the blocks from `offset` on bear, or could be given, in this list: compares those that have a name and appends the
+  /// others. Stops at the first that differs or is refused. `offset` is at most the list's end, else nothing is accepted.
+  [[nodiscard]] std::uint32_t fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names);
+
+  [[nodiscard]] std::size_t names() const noexcept { return table_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
+ private:
+  [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t offset, engine_hash name);
+
+  static constexpr std::size_t page_lists = 256;
+  using page = std::array<naming, page_lists>;
+
+  name_table table_;
+  std::vector<std::unique_ptr<page>> pages_;
+  std::uint32_t lists_ = 0;  ///< ever opened at once
+  std::vector<std::uint32_t> unused_;
+};
+
+}  // namespace kvc::core

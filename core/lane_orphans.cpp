@@ -1,0 +1,144 @@
+// The orphans of lane_blocks: blocks whose place is not known yet.
+#include <algorithm>
+#include <utility>
+
+#include "core/block_hasher.hpp"
+#include "core/lane_blocks.hpp"
+
+namespace kvc::core {
+
+void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally& tally) {
+  const auto media = waiting_.at(name).copies;
+  forget_orphan(name);
+  for (const auto& [medium, count] : media) (void)put(name, where, medium, count, tally);
+  ++tally.joined;
+}
+
+void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& tally) {
+  // Everything that waits for a name which has just become known, and what waits behind that; a list instead of recursion, since a
+  // chain of orphans may be as long as a prompt. Runs are pinned while they are on the list.
+  std::vector<std::pair<engine_hash, place>> arrived;
+  const auto arrive = [&](engine_hash name, const place& here) {
+    if (here.where.in != nullptr) here.where.in->pins.fetch_add(1, std::memory_order_relaxed);
+    arrived.emplace_back(name, here);
+  };
+  arrive(first, at);
+  std::vector<engine_hash> ready;
+  while (!arrived.empty()) {
+    const auto [name, here] = arrived.back();
+    arrived.pop_back();
+
+    const auto self = waiting_.find(name);
+    if (self != waiting_.end() && (!self->second.parent || self->second.home == here.home)) place_orphan(name, here, tally);
+
+    ready.clear();
+    const auto [begin, end] = children_.equal_range(name);
+    for (auto child = begin; child != end; ++child) {
+      if (waiting_.at(child->second).home == here.home) ready.push_back(child->second);
+    }
+    run_store& runs = runs_of(here.home);
+    for (const engine_hash child : ready) {
+      const local_hash local = waiting_.at(child).local;
+      if (here.where.in == nullptr) {
+        const place behind{{}, roll(here.block, local, runs.seed()), here.home};
+        place_orphan(child, behind, tally);
+        arrive(child, behind);
+        continue;
+      }
+      const run_stretch found = runs.follow(here.where, {&local, 1});
+      if (found.in == nullptr) {  // see run_store::follow: it cannot be told apart from another block
+        forget_orphan(child);
+        ++tally.skipped;
+        continue;
+      }
+      const place behind{{found.in, found.start}, {}, here.home};
+      place_orphan(child, behind, tally);
+      arrive(child, behind);
+      runs.unpin(found.in);
+    }
+    if (here.where.in != nullptr) runs.unpin(here.where.in);
+  }
+}
+
+void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium) {
+  if (waiting_.empty()) return;
+  const auto lost = waiting_.find(name);
+  if (lost == waiting_.end() || !lost->second.parent || lost->second.home == home) return;
+  auto& media = lost->second.copies;
+  const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
+  if (on_medium == media.end()) return;
+  media.erase(on_medium);
+  if (media.empty()) forget_orphan(name);
+}
+
+void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_tally& tally) {
+  if (const auto odd = odd_.find(name); odd != odd_.end()) {
+    copies& all = odd->second;
+    const auto on_medium = std::ranges::find(all, medium, &copy::medium);
+    if (on_medium == all.end()) return;
+    let_go(*on_medium);
+    all.erase(on_medium);
+    ++tally.removed;
+    if (!all.empty()) return;
+    odd_.erase(odd);
+    --known_;
+  } else if (const auto hit = holdings_.find_plain_on(space_, name, medium); hit.which != lane_holdings::none) {
+    let_go_plain(hit.which, hit.offset);
+    ++tally.removed;
+  }
+}
+
+void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally) {
+  leave_known_place(name, medium, tally);  // it stands in another partition: the newest store has moved it out of there
+  if (options_.max_orphans == 0) {
+    ++tally.dropped_orphans;
+    return;
+  }
+  auto existing = waiting_.find(name);
+  if (existing == waiting_.end()) {
+    while (waiting_.size() >= options_.max_orphans) {
+      forget_orphan(orphan_ages_.front());
+      ++tally.dropped_orphans;
+    }
+    orphan_ages_.push_back(name);
+    found.age = std::prev(orphan_ages_.end());
+    if (found.parent) children_.emplace(*found.parent, name);
+    existing = waiting_.emplace(name, std::move(found)).first;
+    ++tally.orphaned;
+  } else if (found.parent && existing->second.parent != found.parent) {
+    unlink_from_parent(name, existing->second);  // the newest word about its place counts
+    existing->second.parent = found.parent;
+    existing->second.local = found.local;
+    existing->second.home = found.home;
+    children_.emplace(*found.parent, name);
+  } else if (found.parent) {
+    existing->second.local = found.local;
+    existing->second.home = found.home;
+  }
+  auto& media = existing->second.copies;
+  const auto same = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
+  if (same == media.end()) {
+    media.emplace_back(medium, 1);
+  } else if (options_.copy_counting) {
+    ++same->second;
+  }
+}
+
+void lane_blocks::unlink_from_parent(engine_hash child, const orphan& which) {
+  if (!which.parent) return;
+  const auto [begin, end] = children_.equal_range(*which.parent);
+  for (auto each = begin; each != end; ++each) {
+    if (each->second != child) continue;
+    children_.erase(each);
+    return;
+  }
+}
+
+void lane_blocks::forget_orphan(engine_hash name) {
+  const auto found = waiting_.find(name);
+  unlink_from_parent(name, found->second);
+  orphan_ages_.erase(found->second.age);
+  waiting_.erase(found);
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,136 @@
+#include "core/quiescence.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+namespace kvc::core {
+namespace {
+
+constexpr std::uint64_t outside = 0;
+constexpr std::size_t retired_per_collection = 128;  ///< looking at every thread's slot is paid for by this many objects
+
+struct retired_object {
+  void* object;
+  void (*free)(void*);
+  std::uint64_t epoch;
+};
+
+/// What one thread tells the others. Slots are reused by later threads and never freed.
+struct alignas(64) thread_slot {
+  std::atomic<std::uint64_t> inside{outside};  ///< epoch at which the thread entered its outermost scope
+  std::atomic<bool> taken{true};
+  thread_slot* next = nullptr;
+};
+
+struct domain {
+  std::atomic<std::uint64_t> epoch{1};
+  std::atomic<thread_slot*> slots{nullptr};
+  std::mutex leftover_lock;
+  std::deque<retired_object> leftover;  ///< of threads that have ended
+
+  thread_slot& take_slot() {
+    for (thread_slot* each = slots.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+      bool free = false;
+      if (each->taken.compare_exchange_strong(free, true)) return *each;
+    }
+    auto* made = new thread_slot;
+    made->next = slots.load(std::memory_order_relaxed);
+    while (!slots.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) continue;
+    return *made;
+  }
+
+  /// One epoch further, if every thread that is inside has seen the present one.
+  void try_advance() {
+    std::uint64_t now = epoch.load(std::memory_order_seq_cst);
+    for (const thread_slot* each = slots.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+      const std::uint64_t inside = each->inside.load(std::memory_order_seq_cst);
+      if (inside != outside && inside != now) return;
+    }
+    epoch.compare_exchange_strong(now, now + 1, std::memory_order_seq_cst);
+  }
+
+  /// Frees what was retired at least two epochs ago: nobody who could have seen it is inside any more.
+  void free_old(std::deque<retired_object>& objects) {
+    const std::uint64_t now = epoch.load(std::memory_order_seq_cst);
+    while (!objects.empty() && objects.front().epoch + 2 <= now) {
+      const retired_object old = objects.front();
+      objects.pop_front();  // first, since freeing may retire more
+      old.free(old.object);
+    }
+  }
+};
+
+/// Never destroyed: threads may end after the statics are gone.
+domain& shared() {
+  static domain& only = *new domain;
+  return only;
+}
+
+struct thread_part {
+  thread_slot* slot = &shared().take_slot();
+  std::size_t depth = 0;
+  std::deque<retired_object> retired;
+  std::size_t until_collection = retired_per_collection;
+
+  thread_part() = default;
+  thread_part(const thread_part&) = delete;
+  thread_part& operator=(const thread_part&) = delete;
+  ~thread_part() {
+    {
+      const std::lock_guard lock(shared().leftover_lock);
+      shared().leftover.insert(shared().leftover.end(), retired.begin(), retired.end());
+    }
+    slot->taken.store(false, std::memory_order_release);
+  }
+
+  void collect() {
+    until_collection = retired_per_collection;
+    shared().try_advance();
+    shared().free_old(retired);
+    if (std::unique_lock lock(shared().leftover_lock, std::try_to_lock); lock && !shared().leftover.empty()) {
+      std::deque<retired_object> mine;
+      mine.swap(shared().leftover);
+      lock.unlock();
+      // They come from several threads and need not be in order; each keeps its epoch and goes through the ordinary rule here.
+      for (const retired_object& each : mine) retired.push_back({each.object, each.free, shared().epoch.load(std::memory_order_seq_cst)});
+    }
+  }
+};
+
+thread_part& mine() {
+  thread_local thread_part part;
+  return part;
+}
+
+}  // namespace
+
+quiescent_scope::quiescent_scope() noexcept {
+  thread_part& self = mine();
+  if (self.depth++ != 0) return;
+  // What is read inside must be read after the others can see that we are inside.
+  self.slot->inside.exchange(shared().epoch.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // an exchange is a full barrier on x86-64 only
+#endif
+}
+
+quiescent_scope::~quiescent_scope() {
+  thread_part& self = mine();
+  if (--self.depth == 0) self.slot->inside.store(outside, std::memory_order_release);
+}
+
+void retire(void* object, void (*free)(void*)) {
+  thread_part& self = mine();
+  self.retired.push_back({object, free, shared().epoch.load(std::memory_order_seq_cst)});
+  if (--self.until_collection == 0) self.collect();
+}
+
+std::size_t collect_retired() {
+  thread_part& self = mine();
+  for (int i = 0; i < 3; ++i) self.collect();
+  return self.retired.size();
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,51 @@
+#include "core/run.hpp"
+
+#include <sched.h>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr unsigned spins_before_yield = 1'000;  ///< some ten times longer than the longest stretch of work under the lock
+
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+void spin_lock::lock() noexcept {
+  while (taken_.exchange(true, std::memory_order_acquire)) {
+    for (unsigned spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
+      if (spins < spins_before_yield) {
+        pause();
+      } else {
+        ::sched_yield();  // the holder has lost its CPU, which happens where there are more lanes than CPUs
+      }
+    }
+  }
+}
+
+bool run::try_pin() noexcept {
+  std::uint32_t now = pins.load(std::memory_order_relaxed);
+  while (now != 0) {
+    if (pins.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed) {
+  const run_column* column = in.column.load(std::memory_order_acquire);
+  const std::uint32_t group = offset / blocks_per_mark;
+  if (offset % blocks_per_mark == blocks_per_mark - 1) return seq_hash{column->marks()[group]};
+  seq_hash rolled = group == 0 ? in.first_hash : seq_hash{column->marks()[group - 1]};
+  for (std::uint32_t i = group == 0 ? 1 : group * blocks_per_mark; i <= offset; ++i) {
+    rolled = roll(rolled, local_hash{column->locals()[i]}, seed);
+  }
+  return rolled;
+}
+
+}  // namespace kvc::core

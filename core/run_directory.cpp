@@ -1,0 +1,122 @@
+#include "core/run_directory.hpp"
+
+#include <oneapi/tbb/concurrent_hash_map.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/run.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr bool before(const holder& left, const holder& right) noexcept {
+  return left.worker != right.worker ? left.worker < right.worker : left.medium < right.medium;
+}
+
+/// Sequence hashes are well mixed already, but a publisher on the standard hash chooses them itself: one multiplication keeps chosen low bits
+/// from filling one bucket.
+struct spread {
+  static std::size_t hash(std::uint64_t block) noexcept {
+    const std::uint64_t mixed = (block ^ (block >> 32)) * 0x9E37'79B9'7F4A'7C15ULL;
+    return static_cast<std::size_t>(mixed ^ (mixed >> 29));
+  }
+  static bool equal(std::uint64_t left, std::uint64_t right) noexcept { return left == right; }
+};
+
+std::size_t heap_bytes(const holder_list& list) noexcept {
+  return list.capacity() > holder_list::static_capacity ? list.capacity() * sizeof(holder) : 0;
+}
+
+template <class Map>
+std::size_t map_bytes(const Map& map) noexcept {
+  constexpr std::size_t node_bytes = sizeof(typename Map::value_type) + 2 * sizeof(void*);  // next pointer and element lock
+  constexpr std::size_t bucket_bytes = 2 * sizeof(void*);
+  return map.size() * node_bytes + map.bucket_count() * bucket_bytes;
+}
+
+}  // namespace
+
+struct run_directory::tables {
+  using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, spread>;
+  using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, spread>;
+  run_map runs;
+  lone_map lone;
+  std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
+  std::atomic<std::size_t> lone_count{0};  ///< the map's own count is a sum over its segments; queries ask on every call
+};
+
+run_directory::run_directory() : tables_(std::make_unique<tables>()) {}
+run_directory::~run_directory() = default;
+
+run* run_directory::find(seq_hash first) const {
+  tables::run_map::const_accessor found;
+  return tables_->runs.find(found, first.get()) ? found->second : nullptr;
+}
+
+run* run_directory::add(run* fresh) {
+  tables::run_map::accessor found;
+  if (tables_->runs.insert(found, {fresh->first_hash.get(), fresh})) return fresh;
+  // A dead run is about to be taken out by whoever let go of it last; its place is free already.
+  if (found->second->pins.load(std::memory_order_acquire) == 0) found->second = fresh;
+  return found->second;
+}
+
+void run_directory::erase(const run* dead) {
+  tables::run_map::accessor found;
+  if (tables_->runs.find(found, dead->first_hash.get()) && found->second == dead) tables_->runs.erase(found);
+}
+
+void run_directory::each_run(const std::function<void(run*)>& visit) const {
+  for (const auto& [hash, each] : tables_->runs) visit(each);
+}
+
+void run_directory::each_lone(const std::function<void(seq_hash)>& visit) const {
+  for (const auto& [hash, holders] : tables_->lone) visit(seq_hash{hash});
+}
+
+void run_directory::hold(seq_hash block, worker_id worker, medium_id medium) {
+  tables::lone_map::accessor found;
+  if (tables_->lone.insert(found, block.get())) tables_->lone_count.fetch_add(1, std::memory_order_release);
+  holder_list& holders = found->second;
+  const holder wanted{worker.get(), medium, 1};
+  const auto at = std::lower_bound(holders.begin(), holders.end(), wanted, before);
+  if (at != holders.end() && !before(wanted, *at)) {
+    ++at->names;
+    return;
+  }
+  const std::size_t old_bytes = heap_bytes(holders);
+  holders.insert(at, wanted);
+  tables_->spilled_bytes.fetch_add(heap_bytes(holders) - old_bytes, std::memory_order_relaxed);
+}
+
+void run_directory::release(seq_hash block, worker_id worker, medium_id medium) {
+  tables::lone_map::accessor found;
+  if (!tables_->lone.find(found, block.get())) return;
+  holder_list& holders = found->second;
+  const holder wanted{worker.get(), medium, 0};
+  const auto at = std::lower_bound(holders.begin(), holders.end(), wanted, before);
+  if (at == holders.end() || before(wanted, *at)) return;
+  if (--at->names != 0) return;
+  holders.erase(at);
+  if (!holders.empty()) return;
+  tables_->spilled_bytes.fetch_sub(heap_bytes(holders), std::memory_order_relaxed);
+  tables_->lone.erase(found);
+  tables_->lone_count.fetch_sub(1, std::memory_order_release);
+}
+
+bool run_directory::read(seq_hash block, holder_list& into) const {
+  into.clear();
+  tables::lone_map::const_accessor found;
+  if (!tables_->lone.find(found, block.get())) return false;
+  into.assign(found->second.begin(), found->second.end());
+  return !into.empty();
+}
+
+std::size_t run_directory::runs() const noexcept { return tables_->runs.size(); }
+std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
+std::size_t run_directory::bytes() const noexcept {
+  return map_bytes(tables_->runs) + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,83 @@
+// From a query to the runs it goes through.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/block_hasher.hpp"
+#include "core/hash_compare.hpp"
+#include "core/run.hpp"
+#include "core/run_directory.hpp"
+
+namespace kvc::core {
+
+/// The leading `length` blocks of a run, which a query shares.
+struct run_segment {
+  const run* in = nullptr;
+  std::uint32_t length = 0;
+};
+
+/// A query by local hashes.
+class local_walk {
+ public:
+  local_walk(std::span<const local_hash> query, std::uint64_t seed) : query_(query), seed_(seed) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return query_.size(); }
+  /// The sequence hash of the first block.
+  [[nodiscard]] seq_hash first() const { return first_in_sequence(query_[0]); }
+  /// False when certainly no run with the query's block `at` stands behind the last block of `from`.
+  [[nodiscard]] bool may_continue(const run_segment& from, std::size_t at) const noexcept {
+    return (from.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(from.length - 1, query_[at].get())) != 0;
+  }
+  /// The sequence hash of the query's block `at`, which stands behind the last block of `from`.
+  [[nodiscard]] seq_hash behind(const run_segment& from, std::size_t at) const {
+    return roll(seq_hash_at(*from.in, from.length - 1, seed_), query_[at], seed_);
+  }
+  /// How many blocks of `in`, from its first, the query has from `at` on.
+  [[nodiscard]] std::uint32_t common(const run& in, std::size_t at) const noexcept {
+    const auto blocks = in.blocks();
+    const auto* rest = reinterpret_cast<const std::uint64_t*>(query_.data()) + at;
+    return static_cast<std::uint32_t>(common_prefix(blocks.data(), rest, std::min(blocks.size(), query_.size() - at)));
+  }
+  /// The sequence hash of block `at`; to be asked for every block in order, from 0.
+  [[nodiscard]] seq_hash next(std::size_t at) {
+    rolled_ = at == 0 ? first() : roll(rolled_, query_[at], seed_);
+    return rolled_;
+  }
+
+ private:
+  std::span<const local_hash> query_;
+  std::uint64_t seed_;
+  seq_hash rolled_{};
+};
+
+/// A query by sequence hashes.
+class sequence_walk {
+ public:
+  sequence_walk(std::span<const seq_hash> query, std::uint64_t seed) : query_(query), seed_(seed) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return query_.size(); }
+  [[nodiscard]] seq_hash first() const { return query_[0]; }
+  [[nodiscard]] bool may_continue(const run_segment&, std::size_t) const noexcept { return true; }
+  [[nodiscard]] seq_hash behind(const run_segment&, std::size_t at) const { return query_[at]; }
+  [[nodiscard]] std::uint32_t common(const run& in, std::size_t at) const;
+  [[nodiscard]] seq_hash next(std::size_t at) const { return query_[at]; }
+
+ private:
+  std::span<const seq_hash> query_;
+  std::uint64_t seed_;
+};
+
+/// The run that the query's block `at` starts, behind `from` (null run: at the root). False when there is none.
+template <class Walk>
+[[nodiscard]] bool next_segment(const run_directory& directory, const Walk& query, const run_segment& from, std::size_t at, run_segment& found) {
+  if (from.in != nullptr && !query.may_continue(from, at)) return false;
+  const run* next = directory.find(from.in == nullptr ? query.first() : query.behind(from, at));
+  if (next == nullptr || next->parent != from.in || (from.in != nullptr && next->parent_offset != from.length - 1)) return false;
+  found = {next, query.common(*next, at)};
+  return found.length != 0;
+}
+
+}  // namespace kvc::core

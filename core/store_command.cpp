@@ -1,0 +1,17 @@
+#include "core/store_command.hpp"
+
+namespace kvc::core {
+
+void apply_tally::add(const apply_tally& other) noexcept {
+  stored += other.stored;
+  repeated += other.repeated;
+  moved += other.moved;
+  removed += other.removed;
+  unknown_removals += other.unknown_removals;
+  orphaned += other.orphaned;
+  joined += other.joined;
+  dropped_orphans += other.dropped_orphans;
+  skipped += other.skipped;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,69 @@
+#include "perf/bench_fleet.hpp"
+
+#include <utility>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::perf {
+
+bench_fleet::bench_fleet(std::uint32_t workers, std::size_t lanes) : lanes_(lanes), tallies_(lanes) {
+  core::partition_key key{.tenant = "default", .model = "bench", .lora = {}, .salt = {}, .block_size = 64};
+  home_ = std::make_shared<core::partition>(std::move(key), core::default_hash_seed);
+  std::vector<std::shared_ptr<core::lane_names>> names;
+  for (std::size_t i = 0; i < lanes; ++i) names.push_back(std::make_shared<core::lane_names>());
+  for (std::uint32_t i = 0; i < workers; ++i) {
+    core::lane_blocks::options options;
+    options.worker = core::worker_id{i};
+    options.copy_counting = false;
+    options.lane = names[lane_of(i)];
+    workers_.push_back(std::make_unique<core::lane_blocks>(options));
+  }
+}
+
+bench_fleet::~bench_fleet() = default;
+
+void bench_fleet::store(std::uint32_t worker, const core::engine_hash* parent, std::span<const core::engine_hash> names,
+                        std::span<const core::local_hash> locals) {
+  core::store_command command;
+  command.home = home_;
+  command.medium = core::medium_id::gpu;
+  command.link = parent == nullptr ? core::store_link::root : core::store_link::parent;
+  if (parent != nullptr) command.parent = *parent;
+  command.names = names;
+  command.locals = locals;
+  workers_[worker]->store(command, tallies_[lane_of(worker)].tally);
+}
+
+void bench_fleet::remove(std::uint32_t worker, std::span<const core::engine_hash> names) {
+  core::lane_blocks& blocks = *workers_[worker];
+  core::apply_tally& tally = tallies_[lane_of(worker)].tally;
+  for (const core::engine_hash name : names) blocks.remove(name, core::medium_id::gpu, tally);
+}
+
+std::size_t bench_fleet::apply(const bench_op& op) {
+  if (op.kind == bench_kind::store) {
+    store(op.worker, op.has_parent ? &op.parent : nullptr, op.names, op.locals);
+  } else {
+    remove(op.worker, op.names);
+  }
+  return op.names.size();
+}
+
+void bench_fleet::query(std::span<const core::local_hash> locals, std::vector<core::worker_reach>& into) const {
+  home_->index().match(locals, scope_, into);
+}
+
+void bench_fleet::count(const std::vector<core::worker_reach>& found, bench_sums& sums) {
+  for (const core::worker_reach& each : found) {
+    sums.pairs += each.depth != 0;
+    sums.depth_sum += each.depth;
+  }
+}
+
+std::uint64_t bench_fleet::entries() const {
+  std::uint64_t all = 0;
+  for (const auto& each : workers_) all += each->held_on(core::medium_id::gpu);
+  return all;
+}
+
+}  // namespace kvc::perf

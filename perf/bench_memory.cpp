@@ -1,0 +1,22 @@
+#include "perf/bench_memory.hpp"
+
+#include <malloc.h>
+
+#include <fstream>
+#include <string>
+
+namespace kvc::perf {
+
+std::size_t anonymous_bytes() {
+  ::malloc_trim(0);
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != "RssAnon:") continue;
+    std::size_t kibibytes = 0;
+    status >> kibibytes;
+    return kibibytes * 1024;
+  }
+  return 0;
+}
+
+}  // namespace kvc::perf

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <vector>
+
+#include "perf/bench_clock.hpp"
+#include "perf/bench_fleet.hpp"
+#include "perf/bench_memory.hpp"
+#include "perf/bench_modes.hpp"
+
+namespace kvc::perf {
+namespace {
+
+/// Ticks that two readings of the counter take by themselves: the smallest difference of many.
+std::uint64_t reading_cost() {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t start = bench_ticks();
+    least = std::min(least, bench_ticks() - start);
+  }
+  return least;
+}
+
+double per(double total, std::uint64_t units) { return units == 0 ? 0.0 : total / static_cast<double>(units); }
+
+}  // namespace
+
+void run_sequential(const bench_workload& file, bench_report& report) {
+  const double rate = bench_ns_per_tick();
+  const std::uint64_t cost = reading_cost();
+  std::vector<std::uint32_t> queries;
+  std::uint64_t store_ticks = 0;
+  std::uint64_t remove_ticks = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t removed = 0;
+  std::uint64_t worst = 0;
+  bench_sums sums;
+  bench_op op;
+  std::vector<core::worker_reach> found;
+  const std::size_t before = anonymous_bytes();
+  bench_fleet fleet(file.workers(), 1);
+  bench_workload::cursor at(file);
+  const std::uint64_t first_tick = bench_ticks();
+  const std::uint64_t first_cpu = bench_cpu_ns();
+  while (at.next(op)) {
+    const std::uint64_t start = bench_ticks();
+    if (op.kind == bench_kind::query) {
+      fleet.query(op.locals, found);
+    } else {
+      fleet.apply(op);
+    }
+    const std::uint64_t took = bench_ticks() - start;
+    const std::uint64_t net = took > cost ? took - cost : 0;
+    if (op.kind == bench_kind::query) {
+      queries.push_back(static_cast<std::uint32_t>(std::min(static_cast<double>(net) * rate, 4e9)));
+      bench_fleet::count(found, sums);
+      continue;
+    }
+    worst = std::max(worst, net);
+    (op.kind == bench_kind::store ? store_ticks : remove_ticks) += net;
+    (op.kind == bench_kind::store ? stored : removed) += op.names.size();
+  }
+  const double passed_ns = static_cast<double>(bench_ticks() - first_tick) * rate;
+  report.add("cpu_share", static_cast<double>(bench_cpu_ns() - first_cpu) / passed_ns);
+  const double stores_ns = static_cast<double>(store_ticks) * rate;
+  const double removes_ns = static_cast<double>(remove_ticks) * rate;
+  report.add("queries", static_cast<double>(queries.size()));
+  report.add("pairs", static_cast<double>(sums.pairs));
+  report.add("depth_sum", static_cast<double>(sums.depth_sum));
+  report.add("stored_blocks", static_cast<double>(stored));
+  report.add("removed_blocks", static_cast<double>(removed));
+  report.add("event_ns_per_block", per(stores_ns + removes_ns, stored + removed));
+  report.add("store_ns_per_block", per(stores_ns, stored));
+  report.add("remove_ns_per_block", per(removes_ns, removed));
+  report.add("worst_event_us", static_cast<double>(worst) * rate / 1000);
+  report.add_latencies("query_ns", queries);
+  std::vector<std::uint32_t>().swap(queries);
+  const std::uint64_t entries = fleet.entries();
+  report.add("entries", static_cast<double>(entries));
+  report.add("bytes_per_entry", per(static_cast<double>(anonymous_bytes() - before), entries));
+}
+
+void run_memory(const bench_workload& file, bench_report& report) {
+  bench_op op;
+  const std::size_t before = anonymous_bytes();
+  bench_fleet fleet(file.workers(), 1);
+  bench_workload::cursor at(file);
+  while (at.next(op)) {
+    if (op.kind != bench_kind::query) fleet.apply(op);
+  }
+  const std::uint64_t entries = fleet.entries();
+  report.add("entries", static_cast<double>(entries));
+  report.add("distinct_blocks", static_cast<double>(fleet.index().blocks()));
+  report.add("bytes_per_entry", per(static_cast<double>(anonymous_bytes() - before), entries));
+  report.add("own_account_bytes_per_entry", per(static_cast<double>(fleet.index().bytes()), entries));
+}
+
+}  // namespace kvc::perf

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "perf/bench_clock.hpp"
+#include "perf/bench_fleet.hpp"
+#include "perf/bench_memory.hpp"
+#include "perf/bench_modes.hpp"
+
+namespace kvc::perf {
+namespace {
+
+using core::engine_hash;
+using core::local_hash;
+
+/// A chain of random blocks; the names are as random and follow the seed as well.
+struct chain {
+  std::vector<engine_hash> names;
+  std::vector<local_hash> locals;
+};
+
+chain make_chain(std::size_t length, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  chain made;
+  for (std::size_t i = 0; i < length; ++i) {
+    made.names.emplace_back(random());
+    made.locals.emplace_back(random());
+  }
+  return made;
+}
+
+/// Stores `count` blocks of `from`, from position `start` on.
+void store_part(bench_fleet& fleet, std::uint32_t worker, const chain& from, std::size_t start, std::size_t count) {
+  const auto names = std::span(from.names).subspan(start, count);
+  const auto locals = std::span(from.locals).subspan(start, count);
+  fleet.store(worker, start == 0 ? nullptr : &from.names[start - 1], names, locals);
+}
+
+void time_queries(const bench_fleet& fleet, const std::vector<const chain*>& chains, std::size_t rounds, const std::string& name,
+                  bench_report& report) {
+  std::vector<std::uint32_t> times;
+  std::vector<core::worker_reach> found;
+  bench_sums sums;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const std::uint64_t start = bench_ticks();
+    fleet.query(chains[i % chains.size()]->locals, found);
+    times.push_back(static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick()));
+    if (i == 0) bench_fleet::count(found, sums);
+  }
+  report.add(name + "_pairs", static_cast<double>(sums.pairs));
+  report.add(name + "_depth_sum", static_cast<double>(sums.depth_sum));
+  report.add_latencies(name, times);
+}
+
+}  // namespace
+
+void run_deep(bench_report& report) {
+  constexpr std::size_t chains = 256;
+  bench_fleet fleet(16, 1);
+  std::vector<chain> all;
+  for (std::size_t i = 0; i < chains; ++i) {
+    all.push_back(make_chain(16'384, 100 + i));
+    for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, all.back(), 0, 16'384);
+  }
+  std::vector<const chain*> each;
+  for (const chain& one : all) each.push_back(&one);
+  time_queries(fleet, {&all[0]}, 2'000, "deep_hot_ns", report);
+  time_queries(fleet, each, 2'048, "deep_cold_ns", report);
+}
+
+void run_ragged(bench_report& report) {
+  {
+    bench_fleet fleet(1'024, 1);
+    const chain one = make_chain(4'096, 1);
+    for (std::uint32_t worker = 0; worker < 1'024; ++worker) store_part(fleet, worker, one, 0, (worker + 1) * 4);
+    time_queries(fleet, {&one}, 5'000, "ragged_ns", report);
+  }
+  {
+    // The same end, reached by growing: every worker in turn takes the chain a little further than the one before.
+    bench_fleet fleet(1'024, 1);
+    const chain one = make_chain(4'096, 2);
+    for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
+      for (std::size_t at = 0; at < (worker + 1) * 4; at += 64) store_part(fleet, worker, one, at, std::min<std::size_t>(64, (worker + 1) * 4 - at));
+    }
+    time_queries(fleet, {&one}, 5'000, "ragged_grown_ns", report);
+  }
+  bench_fleet fleet(1'024, 1);
+  const chain one = make_chain(16'384, 3);
+  for (std::uint32_t worker = 0; worker < 1'024; ++worker) store_part(fleet, worker, one, 0, 16'384);
+  time_queries(fleet, {&one}, 2'000, "whole_ns", report);
+}
+
+void run_fork(bench_report& report) {
+  for (const bool trunk_first : {true, false}) {
+    // With the trunk there first, as behind a system prompt; or grown by the forking workers themselves, each leaving where it ends so far.
+    bench_fleet fleet(1'025, 1);
+    const chain one = make_chain(4'096, 4);
+    if (trunk_first) store_part(fleet, 1'024, one, 0, 4'096);
+    for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
+      const std::size_t shared = (worker + 1) * 4;
+      store_part(fleet, worker, one, 0, shared);
+      const chain own = make_chain(8, 1'000 + worker);
+      fleet.store(worker, &one.names[shared - 1], own.names, own.locals);
+    }
+    time_queries(fleet, {&one}, trunk_first ? 5'000 : 500, trunk_first ? "fork_ns" : "fork_grown_ns", report);
+  }
+}
+
+void run_holes(bench_report& report) {
+  bench_fleet fleet(16, 1);
+  const chain one = make_chain(4'096, 5);
+  for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, one, 0, 4'096);
+  time_queries(fleet, {&one}, 5'000, "before_ns", report);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 128; i < 128 + 3'840; ++i) order.push_back(i);
+  std::ranges::shuffle(order, std::mt19937_64(6));
+  for (const std::size_t hole : order) fleet.remove(3, {&one.names[hole], 1});
+  time_queries(fleet, {&one}, 5'000, "open_ns", report);
+  std::ranges::shuffle(order, std::mt19937_64(7));
+  for (const std::size_t hole : order) store_part(fleet, 3, one, hole, 1);
+  time_queries(fleet, {&one}, 5'000, "healed_ns", report);
+}
+
+void run_wide(bench_report& report) {
+  constexpr std::size_t children = 1'000'000;
+  bench_fleet fleet(16, 1);
+  const chain one = make_chain(4, 8);
+  for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, one, 0, 4);
+  std::atomic<bool> stop{false};
+  std::vector<std::uint32_t> reads;
+  std::thread reader([&] {
+    std::vector<core::worker_reach> found;
+    while (!stop.load(std::memory_order_relaxed)) {
+      const std::uint64_t start = bench_ticks();
+      fleet.query(one.locals, found);
+      reads.push_back(static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick()));
+    }
+  });
+  std::mt19937_64 random(9);
+  std::vector<std::uint32_t> stores;
+  for (std::size_t i = 0; i < children; ++i) {
+    const engine_hash name{random()};
+    const local_hash local{random()};
+    const std::uint64_t start = bench_ticks();
+    fleet.store(static_cast<std::uint32_t>(i % 16), &one.names[3], {&name, 1}, {&local, 1});
+    stores.push_back(static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick()));
+  }
+  stop.store(true);
+  reader.join();
+  report.add_latencies("store_ns", stores);
+  report.add_latencies("reader_ns", reads);
+}
+
+void run_sharing(bench_report& report) {
+  {
+    const std::size_t before = anonymous_bytes();
+    bench_fleet fleet(1'024, 1);
+    for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
+      for (std::uint64_t i = 0; i < 16; ++i) store_part(fleet, worker, make_chain(1'024, worker * 16 + i + 1'000'000), 0, 1'024);
+    }
+    report.add("own_chains_bytes_per_entry", static_cast<double>(anonymous_bytes() - before) / static_cast<double>(fleet.entries()));
+  }
+  const std::size_t before = anonymous_bytes();
+  bench_fleet fleet(128, 1);
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    const chain one = make_chain(1'024, i + 2'000'000);
+    for (std::uint32_t worker = 0; worker < 128; ++worker) store_part(fleet, worker, one, 0, 1'024);
+  }
+  report.add("shared_chains_bytes_per_entry", static_cast<double>(anonymous_bytes() - before) / static_cast<double>(fleet.entries()));
+}
+
+}  // namespace kvc::perf

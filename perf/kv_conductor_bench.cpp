@@ -1,0 +1,73 @@
+// kv-conductor-bench: measures the index on workload files and on shapes of its own.
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/bench_modes.hpp"
+#include "perf/bench_yardstick.hpp"
+
+namespace {
+
+constexpr const char* usage =
+    "Usage: kv-conductor-bench index [FILE.kvwl] [--mode MODE] [--json] [--no-yardstick]\n"
+    "Modes that replay a file: sequential (default), saturation, memory, lanes\n"
+    "Modes that need no file:  deep, ragged, fork, holes, wide, sharing\n"
+    "Times are nanoseconds. touch512 and miss are constants of this machine, measured in the same run.\n";
+
+int refuse(const std::string& reason) {
+  std::fprintf(stderr, "kv-conductor-bench: %s\n%s", reason.c_str(), usage);
+  return 2;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  using namespace kvc::perf;
+  const std::vector<std::string_view> arguments(words + 1, words + count);
+  if (!arguments.empty() && arguments[0] == "--help") return std::fputs(usage, stdout) < 0;
+  if (arguments.empty() || arguments[0] != "index") return refuse("the first word must be `index`");
+  std::string mode = "sequential";
+  std::string file;
+  bool as_json = false;
+  bool with_yardstick = true;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--json") {
+      as_json = true;
+    } else if (arguments[i] == "--no-yardstick") {
+      with_yardstick = false;
+    } else if (arguments[i] == "--mode" && i + 1 < arguments.size()) {
+      mode = arguments[++i];
+    } else if (arguments[i].starts_with("-") || !file.empty()) {
+      return refuse("unexpected word: " + std::string(arguments[i]));
+    } else {
+      file = arguments[i];
+    }
+  }
+  const std::map<std::string, std::function<void(const bench_workload&, bench_report&)>> replays{
+      {"sequential", run_sequential}, {"memory", run_memory}, {"saturation", run_saturation}, {"lanes", run_lanes}};
+  const std::map<std::string, std::function<void(bench_report&)>> shapes{{"deep", run_deep},   {"ragged", run_ragged}, {"fork", run_fork},
+                                                                         {"holes", run_holes}, {"wide", run_wide},     {"sharing", run_sharing}};
+  bench_report report;
+  if (const auto replay = replays.find(mode); replay != replays.end()) {
+    if (file.empty()) return refuse("mode " + mode + " needs a workload file");
+    auto opened = bench_workload::open(file);
+    if (!opened) return refuse(file + ": " + opened.error().message());
+    report.add("workers", opened->workers());
+    replay->second(*opened, report);
+  } else if (const auto shape = shapes.find(mode); shape != shapes.end()) {
+    shape->second(report);
+  } else {
+    return refuse("unknown mode: " + mode);
+  }
+  if (with_yardstick) {
+    const bench_yardstick machine = measure_yardstick();
+    report.add("touch512", machine.touch512);
+    report.add("miss", machine.miss);
+  }
+  const std::string text = as_json ? report.json(mode, file) : report.table();
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}

@@ -1,0 +1,114 @@
+#include "core/run_store.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "core/block_hasher.hpp"
+#include "core/quiescence.hpp"
+
+namespace kvc::test {
+namespace {
+
+using namespace kvc::core;
+
+constexpr std::uint64_t seed = 1337;
+
+std::vector<local_hash> chain(std::initializer_list<std::uint64_t> blocks) {
+  std::vector<local_hash> made;
+  for (const std::uint64_t each : blocks) made.emplace_back(each);
+  return made;
+}
+
+std::vector<local_hash> long_chain(std::size_t length) {
+  std::vector<local_hash> made;
+  for (std::size_t i = 0; i < length; ++i) made.emplace_back(1'000 + i);
+  return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(run_store)
+
+BOOST_AUTO_TEST_CASE(a_block_stands_in_one_place) {
+  // Whoever brings the same chain joins the run; divergence hangs a child and splits nothing.
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const run_stretch first = store.follow({}, chain({1, 2, 3, 4}));
+  const run_stretch again = store.follow({}, chain({1, 2, 3, 4}));
+  const run_stretch fork = store.follow({first.in, 1}, chain({7, 8}));
+  const run_stretch joined = store.follow({first.in, 1}, chain({7, 8}));
+  const run_stretch inside = store.follow({first.in, 0}, chain({2, 3, 9}));
+
+  BOOST_TEST(again.in == first.in);
+  BOOST_TEST(again.count == 4U);
+  BOOST_TEST(fork.in != first.in);
+  BOOST_TEST(joined.in == fork.in);
+  BOOST_TEST(inside.in == first.in);
+  BOOST_TEST(inside.start == 1U);
+  BOOST_TEST(inside.count == 2U);
+  BOOST_TEST(store.blocks() == 6U);
+  for (const run_stretch& each : {first, again, fork, joined, inside}) store.unpin(each.in);
+  BOOST_TEST(store.blocks() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_grows_at_its_end_unless_the_block_hangs_there) {
+  // A chain that many workers take further in turn stays one run; a block never stands twice.
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const run_stretch first = store.follow({}, chain({1, 2}));
+  const run_stretch grown = store.follow({first.in, 1}, chain({3}));
+  const run_stretch fork = store.follow({first.in, 1}, chain({9}));
+  const run_stretch behind_fork = store.follow({first.in, 1}, chain({9}));
+
+  BOOST_TEST(grown.in == first.in);
+  BOOST_TEST(grown.start == 2U);
+  BOOST_TEST(fork.in != first.in);
+  BOOST_TEST(behind_fork.in == fork.in);
+  for (const run_stretch& each : {first, grown, fork, behind_fork}) store.unpin(each.in);
+}
+
+BOOST_AUTO_TEST_CASE(long_chains_go_on_in_children) {
+  // Runs are bounded, and the sequence hash of every block can be told across the border.
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const auto blocks = long_chain(max_run_blocks + 100);
+  std::vector<seq_hash> rolled;
+  roll_from_root(blocks, seed, rolled);
+  const run_stretch head = store.follow({}, blocks);
+  const run_stretch tail = store.follow({head.in, head.count - 1}, std::span(blocks).subspan(head.count));
+
+  BOOST_TEST(head.count == max_run_blocks);
+  BOOST_TEST(tail.count == 100U);
+  BOOST_TEST(tail.in->base == max_run_blocks);
+  for (std::uint32_t i = 0; i < head.count; i += 7) BOOST_REQUIRE(seq_hash_at(*head.in, i, seed) == rolled[i]);
+  for (std::uint32_t i = 0; i < tail.count; ++i) BOOST_REQUIRE(seq_hash_at(*tail.in, i, seed) == rolled[head.count + i]);
+  store.unpin(head.in);
+  BOOST_TEST(store.blocks() == blocks.size());  // the child keeps its parent
+  store.unpin(tail.in);
+  BOOST_TEST(store.blocks() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cells_are_given_out_again) {
+  // Workers come and go: a run keeps as many cells as it ever had holders at once.
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const run_stretch only = store.follow({}, chain({1}));
+  std::vector<run_cell*> cells;
+  const auto value = [](std::uint32_t who) { return cell_value(worker_id{who}, medium_id::gpu, 1, false); };
+  for (std::uint32_t who = 0; who < 40; ++who) cells.push_back(store.take_cell(*only.in, value(who)));
+  const std::size_t full = store.bytes();
+  for (run_cell* each : cells) store.give_back(*only.in, each);
+  for (std::uint32_t who = 0; who < 40; ++who) (void)store.take_cell(*only.in, value(100 + who));
+
+  std::size_t seen = 0;
+  only.in->each_cell([&](cell_value each) { seen += each.worker() >= 100 ? 1U : 0U; });
+  BOOST_TEST(seen == 40U);
+  BOOST_TEST(store.bytes() == full);
+  store.unpin(only.in);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test
