@@ -214,7 +214,7 @@ void exposition::partitions() {
     blocks += static_cast<double>(each->partition->index().blocks());
     bytes += static_cast<double>(each->partition->index().bytes());
   }
-  gauge("kvc_index_blocks", "Distinct blocks in all partitions", blocks);
+  gauge("kvc_index_blocks", "Distinct blocks kept in all partitions, those behind the last held block of a run included", blocks);
   gauge("kvc_index_bytes", "Memory of all indexes", bytes);
 }
 

@@ -71,7 +71,7 @@ std::string staleness_words(const tally& totals) {
 }
 
 std::string held_words(const picture& now) {
-  return "conductor " + (now.held_by_conductor ? grouped(*now.held_by_conductor) + " distinct" : std::string("?")) + "   engines " +
+  return "conductor " + (now.held_by_conductor ? grouped(*now.held_by_conductor) + " distinct kept" : std::string("?")) + "   engines " +
          grouped(now.held_by_engines) + " with copies";
 }
 
