@@ -1,4 +1,6 @@
 // The recovering half of stream_listener: replays, proof of incarnation, restart.
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "core/block_hasher.hpp"
@@ -35,6 +37,7 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
   core::replay_fsm machine(from, to, {.attempts = settings_->replay_attempts});
   const auto give_up_at = clock::now() + longest_recovery;
   std::uint64_t lost_before = 0;
+  std::size_t taken_this_turn = 0;
   action next = machine.start();
   while (next != action::finish) {
     if (next == action::request) {
@@ -72,6 +75,13 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
         next = action::ignore;
         break;
       case replay_client::reply::kind::stopped: break;
+    }
+    // Replies that are there already come without a wait, so neither the deadline nor the lane's other work would get a turn by itself.
+    if (next != action::finish && clock::now() >= give_up_at) next = machine.abandon();
+    if (++taken_this_turn >= settings_->batches_per_turn) {
+      taken_this_turn = 0;
+      co_await asio::post(asio::use_awaitable);
+      if (stopping_) co_return;
     }
   }
   replay_->finish();
@@ -121,10 +131,15 @@ asio::awaitable<void> stream_listener::verify_incarnation() {
   for (;;) {
     const replay_client::reply reply = co_await replay_->next(deadline);
     if (stopping_ || reply.what == replay_client::reply::kind::stopped) co_return;
-    if (reply.what == replay_client::reply::kind::unreadable) continue;
-    if (reply.what == replay_client::reply::kind::batch && reply.number < last) continue;
+    const bool is_noise = reply.what == replay_client::reply::kind::unreadable ||
+                          (reply.what == replay_client::reply::kind::batch && reply.number < last);
+    if (is_noise && clock::now() < deadline) {  // replies that are there already do not wait, so the deadline is looked at here
+      co_await asio::post(asio::use_awaitable);
+      if (stopping_) co_return;
+      continue;
+    }
     replay_->finish();
-    if (reply.what == replay_client::reply::kind::silence) {
+    if (is_noise || reply.what == replay_client::reply::kind::silence) {
       no_replay_before_ = clock::now() + silent_replay_pause;
       co_return;
     }

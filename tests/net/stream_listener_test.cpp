@@ -1,5 +1,9 @@
 // Streams over real loopback sockets: joining, gaps, restarts, rubbish, and leaving.
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -54,6 +58,38 @@ BOOST_FIXTURE_TEST_CASE(what_was_published_before_we_joined_is_replayed, stream_
 
   BOOST_TEST(eventually([&] { return depth(prompt) == 4 && state() == stream_state::whole; }));
   BOOST_TEST(service()->status->missing.load() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_replay_leaves_the_lane_to_others_in_between) {
+  // Queries on the same lane must not wait for ten thousand batches.
+  constexpr std::uint64_t batches = 600;
+  auto settings = kvc::test::quick_settings();
+  settings.batches_per_turn = 8;
+  stream_fixture under_test(settings);
+  fake_publisher engine_1(under_test.engine, under_test.context, {});
+  for (std::uint64_t i = 0; i < batches; ++i) engine_1.publish(stored_payload({i + 1}, {}, tokens_from(static_cast<std::uint32_t>(i * 4), 1)));
+  // Other work of the lane: looks, each time it gets a turn, how much has been applied since its last one.
+  struct bystander {
+    kvc::net::lane& here;
+    std::uint64_t seen = 0;
+    std::uint64_t longest_turn = 0;
+    void look() {
+      const std::uint64_t now = here.counters.batches.get();
+      longest_turn = std::max(longest_turn, now - seen);
+      seen = now;
+      if (now != batches) boost::asio::post(here.context, [this] { look(); });
+    }
+  };
+  bystander other{under_test.lanes.at(0)};
+  std::atomic<bool> is_finished{false};
+  boost::asio::post(other.here.context, [&] { other.look(); });
+
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(under_test.registration(engine_1))));
+  BOOST_REQUIRE(under_test.eventually([&] { return other.here.counters.batches.get() == batches; }));
+  boost::asio::post(other.here.context, [&] { is_finished = true; });  // behind the look that is queued, which is the last
+  BOOST_REQUIRE(under_test.eventually([&] { return is_finished.load(); }));
+
+  BOOST_TEST(other.longest_turn <= settings.batches_per_turn);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_gap_is_filled_before_the_batch_behind_it_counts, joined_fixture) {
