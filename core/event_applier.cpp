@@ -121,7 +121,13 @@ void event_applier::store(const stored_event& stored, apply_tally& tally) {
 void event_applier::remove(const removed_event& removed, apply_tally& tally) {
   if (!is_counted_group(removed.scope)) return;
   const medium_id medium = removed.scope.medium.value_or(registration_.medium);
-  for (const engine_hash name : removed.hashes) blocks_.remove(in_group(name, removed.scope.group), medium, tally);
+  std::span<const engine_hash> names = removed.hashes;
+  if (removed.scope.group != 0 && !has_standard_names_) {
+    names_.clear();
+    for (const engine_hash name : removed.hashes) names_.push_back(in_group(name, removed.scope.group));
+    names = names_;
+  }
+  blocks_.remove(names, medium, tally);
 }
 
 bool event_applier::clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally) {

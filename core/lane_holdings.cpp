@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "core/hash_compare.hpp"
+
 namespace kvc::core {
 namespace {
 
@@ -45,7 +47,8 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
   opened.store = &store;
   opened.home = home;
   opened.medium = medium;
-  in->pins.fetch_add(1, std::memory_order_relaxed);
+  opened.slot = begin_slot(store, medium);
+  run_store::use(*in);
   media_ |= mask_of(medium);
   return entry->second;
 }
@@ -55,21 +58,40 @@ void lane_holdings::close_if_empty(std::uint32_t which) {
   if (closed.more || closed.cutoff != 0) return;
   if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
   by_run_.erase(key(closed.in, closed.medium));
-  closed.store->unpin(closed.in);
+  closed.store->end_use(closed.in);
+  end_slot(*closed.store, closed.medium);
   closed = holding{};
   unused_.push_back(which);
 }
 
+std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {
+  auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
+  if (found == slots_.end()) {
+    slots_.push_back({&store, store.slots().take(worker_, medium), 0, medium});
+    found = std::prev(slots_.end());
+  }
+  ++found->holdings;
+  return found->slot;
+}
+
+void lane_holdings::end_slot(run_store& store, medium_id medium) {
+  const auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
+  if (--found->holdings != 0) return;
+  if (found->slot != no_slot) store.slots().give_back(found->slot);
+  slots_.erase(found);
+}
+
 void lane_holdings::publish(holding& changed) {
+  if (changed.slot == no_slot) return;  // counted by the slot table; better not known than known wrongly
   if (changed.cutoff == 0 && !changed.more) {
-    if (changed.cell != nullptr) changed.store->give_back(*changed.in, std::exchange(changed.cell, nullptr));
+    if (changed.cell) changed.store->give_back(*changed.in, std::exchange(changed.cell, cell_ref{}));
     return;
   }
-  const cell_value value(worker_, changed.medium, changed.cutoff, changed.more != nullptr);
-  if (changed.cell != nullptr) {
-    changed.cell->store(value.bits(), std::memory_order_release);
+  const cell_word word(changed.cutoff, changed.more != nullptr);
+  if (changed.cell) {
+    changed.cell.write(changed.slot, word);
   } else {
-    changed.cell = changed.store->take_cell(*changed.in, value);
+    changed.cell = changed.store->take_cell(*changed.in, changed.slot, word);
   }
 }
 
@@ -113,7 +135,7 @@ void lane_holdings::record(holding& of, std::uint32_t offset) {
   if (!of.more) {
     of.more = std::make_unique<holding::exceptions>();
     of.more->plain.resize(words);
-    of.more->held = of.store->open_bits(*of.in, worker_, of.medium, words);
+    of.more->held = of.store->open_bits(*of.in, of.slot, words);
     of.more->count = of.cutoff;
     for (std::uint32_t word = 0; word < words_for(of.cutoff); ++word) {
       const std::uint32_t left = of.cutoff - word * 64;
@@ -182,10 +204,29 @@ void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
   }
 }
 
+std::uint32_t lane_holdings::tail_of(std::uint32_t which, std::uint32_t offset, std::span<const engine_hash> names) const {
+  const holding& in = all_[which];
+  if (in.more) return 0;
+  const naming& list = names_->at(in.list);
+  const auto most = static_cast<std::uint32_t>(names.size());
+  if (offset + 1 == in.cutoff) {  // from the end backwards, as engines evict
+    std::uint32_t count = 1;
+    while (count < most && count <= offset && list.has(offset - count, names[count])) ++count;
+    return count;
+  }
+  // In order, up to the end.
+  const std::uint32_t rest = in.cutoff - offset;
+  if (rest > most || in.cutoff > list.end() || offset < list.first) return 0;
+  const auto* const bare = reinterpret_cast<const std::uint64_t*>(list.names + (offset - list.first));
+  return common_prefix(bare, reinterpret_cast<const std::uint64_t*>(names.data()), rest) == rest ? rest : 0;
+}
+
 void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start) {
   if (!all_[which].more) {
-    all_[which].cutoff = std::min(all_[which].cutoff, start);
-    publish(all_[which]);
+    holding& in = all_[which];
+    in.cutoff = std::min(in.cutoff, start);
+    if (start != 0 && names_->at(in.list).users == 1) names_->shorten(in.list, in.cutoff);
+    publish(in);
     return;
   }
   const std::vector<std::uint64_t> plain = all_[which].more->plain;

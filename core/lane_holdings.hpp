@@ -31,11 +31,12 @@ struct holding {
 
   run* in = nullptr;               ///< pinned; null: unused
   run_store* store = nullptr;
-  run_cell* cell = nullptr;        ///< null while nothing is held
+  cell_ref cell;                   ///< none while nothing is held
   std::uint32_t list = no_list;    ///< names under which blocks are plainly held
   std::uint32_t cutoff = 0;        ///< leading blocks held without a break
   std::uint16_t home = 0;          ///< the caller's number of the partition
   medium_id medium{};
+  std::uint32_t slot = no_slot;    ///< of the worker on this medium in this partition; none when there were none left
   std::unique_ptr<exceptions> more;
 };
 
@@ -58,6 +59,8 @@ class lane_holdings {
 
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
+  /// The second and third step of lane_blocks::expect.
+  void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept { names_->expect(step, space, name); }
 
   [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
   /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
@@ -76,6 +79,10 @@ class lane_holdings {
   /// Holds one block plainly. False, and nothing changed, when the list has or takes no such name for it.
   [[nodiscard]] bool hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name);
   void release_plain(std::uint32_t which, std::uint32_t offset);
+  /// How many of `names`, which begin with the one at block `offset`, are the names of the blocks before or behind it in order, such that
+  /// letting go of them all only moves the cutoff of a holding without exceptions: at least 1, or 0 when the holding is not like that.
+  /// `end` is one past the highest of these blocks, which is the cutoff.
+  [[nodiscard]] std::uint32_t tail_of(std::uint32_t which, std::uint32_t offset, std::span<const engine_hash> names) const;
   /// Every plain block from `start` on at once; what is held under odd names stays.
   void release_plain_from(std::uint32_t which, std::uint32_t start);
   [[nodiscard]] bool is_plain(std::uint32_t which, std::uint32_t offset) const;
@@ -110,6 +117,16 @@ class lane_holdings {
   static std::uint64_t key(const run* in, medium_id medium) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(in)) | static_cast<std::uint64_t>(medium);  // runs are aligned to 64
   }
+  /// The worker's slot in one partition on one medium, while it has holdings there.
+  struct slot_use {
+    run_store* store = nullptr;
+    std::uint32_t slot = no_slot;
+    std::uint32_t holdings = 0;
+    medium_id medium{};
+  };
+  [[nodiscard]] std::uint32_t begin_slot(run_store& store, medium_id medium);
+  void end_slot(run_store& store, medium_id medium);
+
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
   void publish(holding& changed);
   void record(holding& of, std::uint32_t offset);
@@ -121,6 +138,7 @@ class lane_holdings {
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_run_;
   std::vector<holding> all_;
   std::vector<std::uint32_t> unused_;
+  std::vector<slot_use> slots_;        ///< few: partitions times media
   media_mask media_ = 0;               ///< ever used
   std::uint32_t last_ = none;          ///< where the last name was found
   std::uint32_t last_offset_ = 0;

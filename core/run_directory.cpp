@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "core/run.hpp"
+#include "core/run_finder.hpp"
 
 namespace kvc::core {
 namespace {
@@ -41,6 +42,7 @@ struct run_directory::tables {
   using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, spread>;
   using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, spread>;
   run_map runs;
+  run_finder finder;  ///< the same runs, for readers
   lone_map lone;
   std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
   std::atomic<std::size_t> lone_count{0};  ///< the map's own count is a sum over its segments; queries ask on every call
@@ -50,21 +52,32 @@ run_directory::run_directory() : tables_(std::make_unique<tables>()) {}
 run_directory::~run_directory() = default;
 
 run* run_directory::find(seq_hash first) const {
+  run* const quick = tables_->finder.find(first.get());
+  if (quick != nullptr || !tables_->finder.is_partial()) return quick;
   tables::run_map::const_accessor found;
   return tables_->runs.find(found, first.get()) ? found->second : nullptr;
 }
 
+void run_directory::prefetch(seq_hash first) const noexcept { tables_->finder.prefetch(first.get()); }
+
 run* run_directory::add(run* fresh) {
   tables::run_map::accessor found;
-  if (tables_->runs.insert(found, {fresh->first_hash.get(), fresh})) return fresh;
-  // A dead run is about to be taken out by whoever let go of it last; its place is free already.
-  if (found->second->pins.load(std::memory_order_acquire) == 0) found->second = fresh;
+  if (tables_->runs.insert(found, {fresh->first_hash.get(), fresh})) {
+    tables_->finder.add(fresh);
+    return fresh;
+  }
+  if (found->second->is_dead()) {  // it is about to be taken out by whoever let go of it last; its place is free already
+    tables_->finder.replace(found->second, fresh);
+    found->second = fresh;
+  }
   return found->second;
 }
 
 void run_directory::erase(const run* dead) {
   tables::run_map::accessor found;
-  if (tables_->runs.find(found, dead->first_hash.get()) && found->second == dead) tables_->runs.erase(found);
+  if (!tables_->runs.find(found, dead->first_hash.get()) || found->second != dead) return;
+  tables_->finder.remove(dead);
+  tables_->runs.erase(found);
 }
 
 void run_directory::each_run(const std::function<void(run*)>& visit) const {
@@ -116,7 +129,7 @@ bool run_directory::read(seq_hash block, holder_list& into) const {
 std::size_t run_directory::runs() const noexcept { return tables_->runs.size(); }
 std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
 std::size_t run_directory::bytes() const noexcept {
-  return map_bytes(tables_->runs) + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
+  return map_bytes(tables_->runs) + tables_->finder.bytes() + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
 }
 
 }  // namespace kvc::core

@@ -34,7 +34,7 @@ written write_all(const bench_workload& file, bench_fleet& fleet, std::size_t la
 void read_until(const bench_workload& file, const bench_fleet& fleet, const std::atomic<bool>& stop, std::vector<std::uint32_t>& times) {
   const double rate = bench_ns_per_tick();
   bench_op op;
-  std::vector<core::worker_reach> found;
+  core::match_levels found;
   while (!stop.load(std::memory_order_relaxed)) {
     bench_workload::cursor at(file);
     while (at.next(op) && !stop.load(std::memory_order_relaxed)) {

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
+#include "core/arena.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_fleet.hpp"
 #include "perf/bench_memory.hpp"
@@ -19,6 +21,36 @@ std::uint64_t reading_cost() {
   return least;
 }
 
+/// The operation in hand and the next three.
+class bench_window {
+ public:
+  explicit bench_window(const bench_workload& file) : at_(file) {
+    for (unsigned i = 1; i < size; ++i) fill(i);
+  }
+  /// False at the end.
+  bool next() {
+    const unsigned free = first_;
+    first_ = (first_ + 1) % size;
+    fill(free);
+    return has_[first_];
+  }
+  [[nodiscard]] const bench_op& now() const noexcept { return ops_[first_]; }
+  /// The one `ahead` of now, 1 to 3; null behind the end.
+  [[nodiscard]] const bench_op* later(unsigned ahead) const noexcept {
+    const unsigned at = (first_ + ahead) % size;
+    return has_[at] ? &ops_[at] : nullptr;
+  }
+
+ private:
+  static constexpr unsigned size = 4;
+  void fill(unsigned at) { has_[at] = at_.next(ops_[at]); }
+
+  bench_workload::cursor at_;
+  std::array<bench_op, size> ops_;
+  std::array<bool, size> has_{};
+  unsigned first_ = 0;
+};
+
 double per(double total, std::uint64_t units) { return units == 0 ? 0.0 : total / static_cast<double>(units); }
 
 }  // namespace
@@ -33,18 +65,22 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   std::uint64_t removed = 0;
   std::uint64_t worst = 0;
   bench_sums sums;
-  bench_op op;
-  std::vector<core::worker_reach> found;
+  core::match_levels found;
   const std::size_t before = anonymous_bytes();
   bench_fleet fleet(file.workers(), 1);
-  bench_workload::cursor at(file);
+  bench_window ahead(file);
   const std::uint64_t first_tick = bench_ticks();
   const std::uint64_t first_cpu = bench_cpu_ns();
-  while (at.next(op)) {
+  while (ahead.next()) {
+    const bench_op& op = ahead.now();
     const std::uint64_t start = bench_ticks();
     if (op.kind == bench_kind::query) {
       fleet.query(op.locals, found);
     } else {
+      // As within a batch of events, where the next ones are known.
+      for (unsigned step = 1; step <= 3; ++step) {
+        if (const bench_op* const soon = ahead.later(4 - step)) fleet.expect(step, *soon);
+      }
       fleet.apply(op);
     }
     const std::uint64_t took = bench_ticks() - start;
@@ -78,6 +114,15 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   report.add("bytes_per_entry", per(static_cast<double>(anonymous_bytes() - before), entries));
 }
 
+/// What the arena holds for the index, by kind.
+void report_arena(bench_report& report) {
+  const core::arena_usage now = core::arena_now();
+  constexpr std::array names{"arena_runs", "arena_columns", "arena_cells", "arena_holes", "arena_directory", "arena_names"};
+  for (std::size_t i = 0; i < names.size(); ++i) report.add(names[i], static_cast<double>(now.used[i]));
+  report.add("arena_mapped", static_cast<double>(now.mapped));
+  report.add("arena_fragmentation", now.fragmentation());
+}
+
 void run_memory(const bench_workload& file, bench_report& report) {
   bench_op op;
   const std::size_t before = anonymous_bytes();
@@ -90,6 +135,10 @@ void run_memory(const bench_workload& file, bench_report& report) {
   report.add("entries", static_cast<double>(entries));
   report.add("distinct_blocks", static_cast<double>(fleet.index().blocks()));
   report.add("bytes_per_entry", per(static_cast<double>(anonymous_bytes() - before), entries));
+  report_arena(report);
+  report.add("arena_trimmed", static_cast<double>(core::arena_trim()));
+  report.add("bytes_per_entry_trimmed", per(static_cast<double>(anonymous_bytes() - before), entries));
+  report.add("runs", static_cast<double>(fleet.index().run_count()));
   report.add("own_account_bytes_per_entry", per(static_cast<double>(fleet.index().bytes()), entries));
 }
 

@@ -42,7 +42,7 @@ void store_part(bench_fleet& fleet, std::uint32_t worker, const chain& from, std
 void time_queries(const bench_fleet& fleet, const std::vector<const chain*>& chains, std::size_t rounds, const std::string& name,
                   bench_report& report) {
   std::vector<std::uint32_t> times;
-  std::vector<core::worker_reach> found;
+  core::match_levels found;
   bench_sums sums;
   for (std::size_t i = 0; i < rounds; ++i) {
     const std::uint64_t start = bench_ticks();
@@ -132,7 +132,7 @@ void run_wide(bench_report& report) {
   std::atomic<bool> stop{false};
   std::vector<std::uint32_t> reads;
   std::thread reader([&] {
-    std::vector<core::worker_reach> found;
+    core::match_levels found;
     while (!stop.load(std::memory_order_relaxed)) {
       const std::uint64_t start = bench_ticks();
       fleet.query(one.locals, found);
