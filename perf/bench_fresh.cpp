@@ -1,10 +1,5 @@
 #include "perf/bench_fresh.hpp"
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -12,7 +7,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <signal.h>
 #include <string_view>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace kvc::perf {
 namespace {
@@ -33,7 +32,8 @@ bench_report read_back(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::size_t gap = text.find(' ');
-    report.add(std::string(text.substr(0, gap)), std::bit_cast<double>(std::uint64_t{std::stoull(std::string(text.substr(gap + 1, end - gap - 1)))}));
+    report.add(std::string(text.substr(0, gap)),
+               std::bit_cast<double>(std::uint64_t{std::stoull(std::string(text.substr(gap + 1, end - gap - 1)))}));
     text.remove_prefix(end + 1);
   }
   return report;

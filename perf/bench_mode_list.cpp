@@ -32,7 +32,9 @@ constexpr std::array all_modes{
 
 }  // namespace
 
-std::span<const bench_mode> bench_modes() noexcept { return all_modes; }
+std::span<const bench_mode> bench_modes() noexcept {
+  return all_modes;
+}
 
 const bench_mode* find_bench_mode(std::string_view name) noexcept {
   const auto found = std::ranges::find(all_modes, name, &bench_mode::name);

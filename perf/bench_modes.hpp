@@ -11,10 +11,10 @@
 
 namespace kvc::perf {
 
-/// Every operation of the file in order on one thread, each timed: events per block by kind, queries as a distribution, the sums that pin the
-/// answers, and bytes per (worker, block) held at the end. The cost of reading the counter is measured and taken off.
-/// `cpu_share` tells how much of the time the thread really ran: times are trustworthy when it is near 1. `dropped_blocks` are those of stores
-/// that the design could not place; ours never drops any.
+/// Every operation of the file in order on one thread, each timed: events per block by kind, queries as a distribution, the sums that pin
+/// the answers, and bytes per (worker, block) held at the end. The cost of reading the counter is measured and taken off. `cpu_share` tells
+/// how much of the time the thread really ran: times are trustworthy when it is near 1. `dropped_blocks` are those of stores that the
+/// design could not place; ours never drops any.
 void run_sequential(const bench_workload& file, const bench_setup& setup, bench_report& report);
 
 /// Events only, untimed, with memory figures: of the process (anonymous resident bytes) and, for ours, by the index's own account.
@@ -48,10 +48,10 @@ void run_sharing(bench_report& report);
 /// A mode as the command line names it.
 struct bench_mode {
   std::string_view name;
-  std::string_view about;         ///< for --help
+  std::string_view about;                                                              ///< for --help
   void (*replay)(const bench_workload&, const bench_setup&, bench_report&) = nullptr;  ///< null: the mode needs no file
   void (*shape)(const bench_setup&, bench_report&) = nullptr;                          ///< null: the mode needs a file
-  bool drives_any_design = false;  ///< false: ours only
+  bool drives_any_design = false;                                                      ///< false: ours only
 };
 
 /// All modes, in the order --help lists them.

@@ -1,13 +1,13 @@
 #include "perf/bench_positional.hpp"
 
-#include <oneapi/tbb/concurrent_hash_map.h>
-
 #include <algorithm>
 #include <atomic>
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <utility>
 #include <variant>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <oneapi/tbb/concurrent_hash_map.h>
 
 #include "core/block_hasher.hpp"
 
@@ -157,7 +157,8 @@ class jump_search {
   }
 
   void finish() {
-    for (const std::uint32_t worker : into_.active) into_.found.push_back({core::worker_id{worker}, static_cast<std::uint32_t>(locals_.size())});
+    for (const std::uint32_t worker : into_.active)
+      into_.found.push_back({core::worker_id{worker}, static_cast<std::uint32_t>(locals_.size())});
   }
 
  private:
@@ -177,7 +178,8 @@ class jump_search {
 bench_positional::bench_positional(std::uint32_t stride) : tables_(std::make_unique<tables>()), stride_(std::max(stride, 1U)) {}
 bench_positional::~bench_positional() = default;
 
-void bench_positional::store(std::uint32_t worker, const engine_hash* parent, std::span<const engine_hash> names, std::span<const local_hash> locals) {
+void bench_positional::store(std::uint32_t worker, const engine_hash* parent, std::span<const engine_hash> names,
+                             std::span<const local_hash> locals) {
   worker_map::accessor own;
   tables_->workers.insert(own, worker);
   reverse_map& places = own->second;
@@ -238,6 +240,8 @@ std::uint64_t bench_positional::entries() const {
   return all;
 }
 
-std::uint64_t bench_positional::dropped() const noexcept { return tables_->dropped.load(std::memory_order_relaxed); }
+std::uint64_t bench_positional::dropped() const noexcept {
+  return tables_->dropped.load(std::memory_order_relaxed);
+}
 
 }  // namespace kvc::perf

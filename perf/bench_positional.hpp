@@ -16,18 +16,19 @@ namespace kvc::perf {
 struct positional_answer {
   std::vector<core::worker_reach> found;  ///< in no particular order; every depth is at least 1
 
-  std::vector<std::uint32_t> active;      ///< scratch: workers that match so far
-  std::vector<core::seq_hash> rolled;     ///< scratch: the query's sequence hashes, as far as they were needed
+  std::vector<std::uint32_t> active;   ///< scratch: workers that match so far
+  std::vector<core::seq_hash> rolled;  ///< scratch: the query's sequence hashes, as far as they were needed
 };
 
 /// The design of the Flash Indexer article (NVIDIA Dynamo, February 2026, section 6) on tbb::concurrent_hash_map.
 ///
-/// One concurrent map per position, from local hash to the sequence hashes seen there with the set of workers that hold each; and per worker a
-/// map from sequence hash back to (position, local hash). A query looks at every `stride`-th position only, and walks a stretch block by
-/// block where fewer workers hold its end than its beginning.
+/// One concurrent map per position, from local hash to the sequence hashes seen there with the set of workers that hold each; and per
+/// worker a map from sequence hash back to (position, local hash). A query looks at every `stride`-th position only, and walks a stretch
+/// block by block where fewer workers hold its end than its beginning.
 ///
 /// It answers what the article's design answers, which is not the strict model:
-///  1. A checkpoint counts holders, it does not compare them: holes inside a stretch go unnoticed, and a worker that comes back behind a hole may
+///  1. A checkpoint counts holders, it does not compare them: holes inside a stretch go unnoticed, and a worker that comes back behind a
+///  hole may
 ///     stand in for one that left.
 ///  2. Where a (position, local hash) has one sequence hash only, it matches whatever came before it in the query.
 ///  3. Where it has several, the query's own sequence hash decides. So engines must name blocks by the article's rolling hash; here that is
@@ -37,8 +38,8 @@ struct positional_answer {
 /// Thread-safety: events of one worker by one thread; queries by any. Bound: `max_positions`; what is stored beyond is dropped and counted.
 class bench_positional {
  public:
-  static constexpr std::size_t max_positions = 65'536;   ///< blocks of one sequence
-  static constexpr std::uint32_t default_stride = 64;    ///< the article's default jump size
+  static constexpr std::size_t max_positions = 65'536;  ///< blocks of one sequence
+  static constexpr std::uint32_t default_stride = 64;   ///< the article's default jump size
 
   /// `stride` is at least 1; at 1 every position is looked at.
   explicit bench_positional(std::uint32_t stride = default_stride);

@@ -19,7 +19,9 @@ std::uint64_t reading_cost() {
   return least;
 }
 
-double per(double total, std::uint64_t units) { return units == 0 ? 0.0 : total / static_cast<double>(units); }
+double per(double total, std::uint64_t units) {
+  return units == 0 ? 0.0 : total / static_cast<double>(units);
+}
 
 template <drivable Design>
 void replay_timed(const bench_workload& file, const bench_setup& setup, bench_report& report) {

@@ -1,9 +1,10 @@
 // A mode from start to figures: once in this process, or several times, each in a process of its own.
 #pragma once
 
-#include <boost/system/result.hpp>
 #include <cstdint>
 #include <string>
+
+#include <boost/system/result.hpp>
 
 #include "perf/bench_design.hpp"
 #include "perf/bench_modes.hpp"
@@ -14,8 +15,8 @@ namespace kvc::perf {
 
 /// What is run.
 struct bench_job {
-  const bench_mode* mode = nullptr;       ///< never null
-  const bench_workload* file = nullptr;   ///< not null when the mode replays one
+  const bench_mode* mode = nullptr;      ///< never null
+  const bench_workload* file = nullptr;  ///< not null when the mode replays one
   bench_setup setup;
   bool with_yardstick = true;
 };

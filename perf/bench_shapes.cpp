@@ -43,7 +43,7 @@ void store_part(Design& fleet, std::uint32_t worker, const chain& from, std::siz
 /// Answers the median.
 template <drivable Design>
 double time_queries(const Design& fleet, const std::vector<const chain*>& chains, std::size_t rounds, const std::string& name,
-                  bench_report& report) {
+                    bench_report& report) {
   std::vector<std::uint32_t> times;
   typename Design::answer found;
   bench_sums sums;
@@ -87,7 +87,8 @@ void query_ragged(const bench_setup& setup, bench_report& report) {
     Design fleet(1'024, 1, setup);
     const chain one = make_chain(4'096, 2);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
-      for (std::size_t at = 0; at < (worker + 1) * 4; at += 64) store_part(fleet, worker, one, at, std::min<std::size_t>(64, (worker + 1) * 4 - at));
+      for (std::size_t at = 0; at < (worker + 1) * 4; at += 64)
+        store_part(fleet, worker, one, at, std::min<std::size_t>(64, (worker + 1) * 4 - at));
     }
     time_queries(fleet, {&one}, 5'000, "ragged_grown_ns", report);
   }

@@ -35,7 +35,8 @@ class bench_summary {
 
   /// One line per figure; with several runs also the least and the greatest.
   [[nodiscard]] std::string table() const;
-  /// One object: `labels` (name and text), `repeat`, each figure's median under its name, and the objects `min` and `max` with the same names.
+  /// One object: `labels` (name and text), `repeat`, each figure's median under its name, and the objects `min` and `max` with the same
+  /// names.
   [[nodiscard]] std::string json(const std::vector<std::pair<std::string, std::string>>& labels) const;
 
  private:

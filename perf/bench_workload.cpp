@@ -1,12 +1,11 @@
 #include "perf/bench_workload.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace kvc::perf {
@@ -22,11 +21,14 @@ Value read_at(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
-std::string system_fault() { return std::strerror(errno); }
+std::string system_fault() {
+  return std::strerror(errno);
+}
 
 /// What a reader needs to find the fault: which operation, and the byte at which it begins.
 std::string fault_at(std::uint64_t operation, std::uint64_t operations, std::size_t offset, const std::string& reason) {
-  return "operation " + std::to_string(operation) + " of " + std::to_string(operations) + ", at byte " + std::to_string(offset) + ": " + reason;
+  return "operation " + std::to_string(operation) + " of " + std::to_string(operations) + ", at byte " + std::to_string(offset) + ": " +
+         reason;
 }
 
 }  // namespace
@@ -72,7 +74,8 @@ std::string bench_workload::find_damage() const {
     if (!reason.empty()) return fault_at(operations_ - at.left() + 1, operations_, offset, reason);
   }
   if (at.rest() == 0) return {};
-  std::string reason = std::to_string(at.rest()) + " bytes follow the last operation, from byte " + std::to_string(bytes_.size() - at.rest());
+  std::string reason =
+      std::to_string(at.rest()) + " bytes follow the last operation, from byte " + std::to_string(bytes_.size() - at.rest());
   if (operations_ == 0) reason += "; whoever wrote the file was stopped before it could write the number of operations";
   return reason;
 }
@@ -105,11 +108,12 @@ bool bench_workload::cursor::take_hashes(std::size_t count, std::vector<Hash>& i
 
 std::string bench_workload::cursor::skip(std::uint32_t workers) {
   const auto cut = [&](std::uint64_t wanted) {
-    return "the file ends here; the operation needs " + std::to_string(wanted) + " more bytes, and " + std::to_string(rest_.size()) + " are left";
+    return "the file ends here; the operation needs " + std::to_string(wanted) + " more bytes, and " + std::to_string(rest_.size()) +
+           " are left";
   };
   if (rest_.empty()) return cut(1);
   const auto kind = static_cast<bench_kind>(read_at<std::uint8_t>(rest_, 0));
-  std::size_t head = 0;           // bytes before the blocks; the last four count them
+  std::size_t head = 0;  // bytes before the blocks; the last four count them
   std::size_t bytes_per_block = 0;
   switch (kind) {
     case bench_kind::query:
@@ -129,7 +133,8 @@ std::string bench_workload::cursor::skip(std::uint32_t workers) {
   }
   if (rest_.size() < head) return cut(head);
   if (kind != bench_kind::query && read_at<std::uint32_t>(rest_, 1) >= workers) {
-    return "its worker is " + std::to_string(read_at<std::uint32_t>(rest_, 1)) + ", and the header counts " + std::to_string(workers) + " from 0";
+    return "its worker is " + std::to_string(read_at<std::uint32_t>(rest_, 1)) + ", and the header counts " + std::to_string(workers) +
+           " from 0";
   }
   const std::size_t needed = head + read_at<std::uint32_t>(rest_, head - 4) * bytes_per_block;
   if (rest_.size() < needed) return cut(needed);

@@ -1,12 +1,13 @@
 // Reads KVWL workload files: an ordered list of stores, removals and queries that any index can replay.
 #pragma once
 
-#include <boost/system/result.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/system/result.hpp>
 
 #include "core/ids.hpp"
 
@@ -21,12 +22,12 @@ struct bench_op {
   std::uint32_t worker = 0;
   bool has_parent = false;
   core::engine_hash parent{};
-  std::vector<core::engine_hash> names;   ///< of stores and removals
-  std::vector<core::local_hash> locals;   ///< of stores and queries
+  std::vector<core::engine_hash> names;  ///< of stores and removals
+  std::vector<core::local_hash> locals;  ///< of stores and queries
 };
 
-/// A KVWL file of version 1, whole and well-formed, mapped into memory (little-endian hosts only). The mapping lives as long as this object;
-/// cursors over it are independent, so several threads may each walk the file. The file must not be cut while it is mapped.
+/// A KVWL file of version 1, whole and well-formed, mapped into memory (little-endian hosts only). The mapping lives as long as this
+/// object; cursors over it are independent, so several threads may each walk the file. The file must not be cut while it is mapped.
 class bench_workload {
  public:
   /// More workers than any index here is built for.
