@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace kvc::perf {
@@ -14,6 +16,13 @@ constexpr std::uint32_t kvwl_version = 1;
 
 bench_writer::bench_writer(std::string path, std::uint32_t workers)
     : path_(std::move(path)), part_(path_ + ".part"), buffer_(std::size_t{1} << 20), workers_(workers) {
+  // What is not a plain file (a device, a folder) must not be replaced by one.
+  std::error_code ignored;
+  const auto there = std::filesystem::symlink_status(path_, ignored);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    error_ = path_ + " is there and is not a plain file";
+    return;
+  }
   file_.reset(std::fopen(part_.c_str(), "wbe"));
   if (!file_) {
     fail("cannot write " + part_);

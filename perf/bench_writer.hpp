@@ -23,8 +23,8 @@ struct written_counts {
 };
 
 /// A KVWL file of version 1 in the making (little-endian hosts only). It is written as `<path>.part` and gets its name in `finish`, so that
-/// nobody takes half a file for a whole one; unfinished, it goes away with this object. The first fault is kept and ends all writing.
-/// One owner, one thread.
+/// nobody takes half a file for a whole one; unfinished, it goes away with this object. An older plain file of that name is replaced,
+/// anything else is refused. The first fault is kept and ends all writing. One owner, one thread.
 class bench_writer {
  public:
   /// `workers` as the header is to say.

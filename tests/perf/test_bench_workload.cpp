@@ -143,6 +143,13 @@ BOOST_AUTO_TEST_CASE(an_unfinished_file_leaves_nothing_behind) {
   nowhere.query(locals);
   BOOST_TEST(!nowhere.finish());
   BOOST_TEST(says(nowhere.error(), "/nonexistent/folder/x.kvwl"));
+  // A slip of the hand must not turn a folder, a link or a device into a workload.
+  std::filesystem::create_symlink("elsewhere", file.path());
+  perf::bench_writer link(file.path(), 1);
+  link.query(locals);
+  BOOST_TEST(!link.finish());
+  BOOST_TEST(says(link.error(), "not a plain file"));
+  BOOST_TEST(std::filesystem::is_symlink(file.path()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
