@@ -1,6 +1,7 @@
 #include "perf/bench_index_table.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 

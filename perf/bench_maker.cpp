@@ -1,6 +1,7 @@
 #include "perf/bench_maker.hpp"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/block_hasher.hpp"

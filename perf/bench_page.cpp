@@ -112,6 +112,20 @@ std::string reference_lines(const std::vector<bench_result>& results) {
   return text.empty() ? text : "\n| shape | runs | positional | |\n|---|---|---|---|\n" + text;
 }
 
+/// Replays whose thread had to share its CPU in the median run; empty when there were none.
+std::string disturbed_line(const std::vector<bench_result>& results) {
+  constexpr double quiet_share = 0.95;
+  std::string text;
+  for (const bench_result& result : results) {
+    const auto share = result.summary.median("cpu_share");
+    if (!share || *share >= quiet_share) continue;
+    text += (text.empty() ? "" : ", ") + upper(result.file) + ' ' + std::string(to_string(result.design)) + " (" + shown(*share) + ')';
+  }
+  if (text.empty()) return text;
+  return "**Disturbed**: other work took CPU time from these replays, by their CPU share, so that no time on this page is to be trusted: " +
+         text + ".\n\n";
+}
+
 std::string yardstick_line(const std::vector<bench_result>& results) {
   std::string text;
   for (const std::string_view name : {"touch32", "touch512", "miss", "compare", "compare_cold"}) {
@@ -136,6 +150,7 @@ std::string write_page(const std::vector<bench_result>& results, const bench_mac
   page += "Machine: " + machine.cpu + ", " + std::to_string(machine.cores) + " cores, frequency governor " + machine.governor +
           ", transparent huge pages " + machine.huge_pages + "; " + machine.build + ".\n\n";
   page += "Yardstick, over all runs: " + yardstick_line(results) + ". `touch` is touch512. Ratios are taken within each run.\n\n";
+  page += disturbed_line(results);
   page += "Medians of all runs, with the least and the greatest.\n\n| measure | figure | bar | goal | |\n|---|---|---|---|---|\n";
   for (const bench_bar& bar : bench_bars()) page += bar_line(results, bar);
   const std::string ours = replay_lines(results, bench_design::runs);

@@ -108,7 +108,7 @@ bool bench_workload::cursor::take_hashes(std::size_t count, std::vector<Hash>& i
 
 std::string bench_workload::cursor::skip(std::uint32_t workers) {
   const auto cut = [&](std::uint64_t wanted) {
-    return "the file ends here; the operation needs " + std::to_string(wanted) + " more bytes, and " + std::to_string(rest_.size()) +
+    return "the file ends here; the operation needs at least " + std::to_string(wanted) + " bytes, and " + std::to_string(rest_.size()) +
            " are left";
   };
   if (rest_.empty()) return cut(1);

@@ -90,6 +90,16 @@ BOOST_AUTO_TEST_CASE(the_page_says_which_bars_are_met_and_which_answers_are_wron
   BOOST_TEST(says(page(1.0, 1), "`the command`, commit abc"));
 }
 
+BOOST_AUTO_TEST_CASE(the_page_warns_of_figures_from_a_busy_machine) {
+  const auto page = [](double share) {
+    perf::bench_report report = report_of(1, 12'185'978);
+    report.add("cpu_share", share);
+    return perf::write_page({{"m1", "sequential", perf::bench_design::runs, perf::bench_summary({report}), {}}}, {}, "the command");
+  };
+  BOOST_TEST(says(page(0.25), "M1 runs (0.25)"));
+  BOOST_TEST(page(0.99).find("Disturbed") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(every_bar_belongs_to_a_mode) {
   for (const auto& bar : perf::bench_bars()) {
     const perf::bench_mode* mode = perf::find_bench_mode(bar.mode);
