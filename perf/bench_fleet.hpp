@@ -16,7 +16,7 @@ namespace kvc::perf {
 
 /// Sums that pin the answers of a whole file.
 struct bench_sums {
-  std::uint64_t pairs = 0;      ///< (worker, depth > 0) over all queries
+  std::uint64_t pairs = 0;  ///< (worker, depth > 0) over all queries
   std::uint64_t depth_sum = 0;
 };
 
