@@ -35,20 +35,6 @@ constexpr std::size_t classes = fine_classes + steps_per_doubling * doublings;
 constexpr std::size_t largest = fine_limit << doublings;
 constexpr std::size_t bytes_in_hand = std::size_t{16} << 10;  ///< of one size, that a thread passes on at once
 
-std::size_t class_of(std::size_t bytes) noexcept {
-  if (bytes <= fine_limit) return bytes == 0 ? 0 : (bytes - 1) / fine_step;
-  const auto doubling = static_cast<std::size_t>(std::bit_width(bytes - 1)) - static_cast<std::size_t>(std::bit_width(fine_limit));
-  const std::size_t step = (fine_limit << doubling) / steps_per_doubling;
-  return fine_classes + doubling * steps_per_doubling + (bytes - 1 - (fine_limit << doubling)) / step;
-}
-
-std::size_t size_of_class(std::size_t which) noexcept {
-  if (which < fine_classes) return (which + 1) * fine_step;
-  const std::size_t doubling = (which - fine_classes) / steps_per_doubling;
-  const std::size_t base = fine_limit << doubling;
-  return base + ((which - fine_classes) % steps_per_doubling + 1) * (base / steps_per_doubling);
-}
-
 struct accounts {
   std::array<sharded_count, arena_kinds> used;
   std::atomic<std::size_t> mapped{0};
@@ -62,6 +48,20 @@ accounts& books() {
 }
 
 #if !defined(KVC_ARENA_IS_HEAP)
+
+std::size_t class_of(std::size_t bytes) noexcept {
+  if (bytes <= fine_limit) return bytes == 0 ? 0 : (bytes - 1) / fine_step;
+  const auto doubling = static_cast<std::size_t>(std::bit_width(bytes - 1)) - static_cast<std::size_t>(std::bit_width(fine_limit));
+  const std::size_t step = (fine_limit << doubling) / steps_per_doubling;
+  return fine_classes + doubling * steps_per_doubling + (bytes - 1 - (fine_limit << doubling)) / step;
+}
+
+std::size_t size_of_class(std::size_t which) noexcept {
+  if (which < fine_classes) return (which + 1) * fine_step;
+  const std::size_t doubling = (which - fine_classes) / steps_per_doubling;
+  const std::size_t base = fine_limit << doubling;
+  return base + ((which - fine_classes) % steps_per_doubling + 1) * (base / steps_per_doubling);
+}
 
 /// A free piece; the pieces of a hand are linked through themselves.
 struct piece {

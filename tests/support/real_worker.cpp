@@ -43,7 +43,7 @@ void real_worker::store(const store_step& step) {
   blocks_.store(command, tally_);
 }
 
-void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove(name, medium, tally_); }
+void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove({&name, 1}, medium, tally_); }
 
 void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::size_t budget) {
   const auto scoped = only ? homes_.find(*only) : homes_.end();
