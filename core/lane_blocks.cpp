@@ -78,7 +78,7 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
     const engine_hash name = command.names[i];
     const bool is_first = command.link == store_link::root && i == 0;
     if (has_locals && (is_first || (previous && previous->where.in != nullptr))) {
-      const run_stretch part = store_stretch(previous ? &*previous : nullptr, command, i, home, tally);
+      const run_stretch part = store_stretch(previous ? &*previous : nullptr, pinned == nullptr ? 0 : 1, command, i, home, tally);
       if (pinned != nullptr) runs_of(home).leave(std::exchange(pinned, nullptr));
       if (part.in == nullptr) {
         tally.skipped += command.names.size() - i;
@@ -121,9 +121,10 @@ void lane_blocks::store_one(engine_hash name, const place& here, medium_id mediu
   if (is_news && !waiting_.empty()) join_waiting(name, here, tally);
 }
 
-run_stretch lane_blocks::store_stretch(const place* behind, const store_command& command, std::size_t from, std::uint16_t home,
-                                       apply_tally& tally) {
+run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
+                                       std::uint16_t home, apply_tally& tally) {
   const run_place at = behind == nullptr ? run_place{} : behind->where;
+  if (behind != nullptr) holdings_.make_way(runs_of(home), at, command.locals.subspan(from), visits);
   const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
   const auto names = command.names.subspan(from, part.count);
   for (std::uint32_t done = 0; done < part.count;) {

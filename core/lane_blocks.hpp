@@ -98,8 +98,8 @@ class lane_blocks {
   [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
   [[nodiscard]] std::optional<place> any_place(engine_hash name);                          ///< newest of all
   void store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally);
-  [[nodiscard]] run_stretch store_stretch(const place* behind, const store_command& command, std::size_t from, std::uint16_t home,
-                                          apply_tally& tally);
+  [[nodiscard]] run_stretch store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
+                                          std::uint16_t home, apply_tally& tally);
   [[nodiscard]] std::uint32_t store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
                                             std::uint16_t home, medium_id medium, apply_tally& tally);
   /// True when the name had no place in that partition before, so that something may wait for it.

@@ -26,7 +26,15 @@ std::uint32_t first_gap(const held_bits& held, std::uint32_t from) noexcept {
   return at;
 }
 
+constexpr std::uint32_t longest_moved_tail = 256;  ///< blocks; some 10 us of work
+
 }  // namespace
+
+lane_holdings::lane_holdings(worker_id worker, std::shared_ptr<lane_names> names) : worker_(worker), names_(std::move(names)) {
+  names_->enroll(worker_, this);
+}
+
+lane_holdings::~lane_holdings() { names_->dismiss(worker_); }
 
 std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
   const auto found = by_run_.find(key(in, medium));
@@ -62,6 +70,53 @@ void lane_holdings::close_if_empty(std::uint32_t which) {
   end_slot(*closed.store, closed.medium);
   closed = holding{};
   unused_.push_back(which);
+}
+
+void lane_holdings::make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits) {
+  run& in = *behind.in;
+  const std::uint32_t length = behind.offset + 1;
+  const auto blocks = in.blocks();
+  if (length >= blocks.size() || blocks[length] == locals[0].get()) return;
+  // The first branch at this block only: where many branch off, as behind a system prompt, moving each in turn would cost more than it gives.
+  if (in.child_end.load(std::memory_order_acquire) >= length) return;
+  std::uint32_t slot = no_slot;
+  std::size_t holders = 0;
+  in.each_cell([&](std::uint32_t whose, cell_word word) {
+    if (word.cutoff() <= length) return;
+    slot = whose;
+    ++holders;
+  });
+  if (holders == 0) {
+    (void)store.try_cut(in, length, visits);
+  } else if (holders == 1 && blocks.size() - length <= longest_moved_tail) {
+    const slot_owner who = store.slots().owner(slot);
+    if (lane_holdings* const holder = names_->colleague(who.worker)) holder->take_tail_along(store, in, length, slot, who.medium, visits);
+  }
+}
+
+void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits) {
+  const std::uint32_t which = is_frozen_ ? none : find(&from, medium);
+  if (which == none || all_[which].more || all_[which].slot != slot || all_[which].cutoff <= length) return;
+  const naming& old = names_->at(all_[which].list);
+  // Names that cannot be found could not be found under a new list either, and a list that begins behind the cut would have none before it.
+  if (old.gaps || old.first > length || old.end() < all_[which].cutoff) return;
+  const std::uint32_t count = all_[which].cutoff - length;
+  const std::vector<engine_hash> names(old.names + (length - old.first), old.names + (length - old.first) + count);
+  const std::uint64_t space = old.space;
+  run_store::tail_move move;
+  move.before = [&](run* child) {
+    names_->shorten(all_[which].list, length);
+    const std::uint32_t moved = open(store, child, all_[which].home, medium);
+    all_[moved].list = names_->open(child, space, 0);
+    ++names_->at(all_[moved].list).users;
+    all_[moved].cutoff = names_->fit(all_[moved].list, 0, names);  // all of them: they have just been forgotten
+    publish(all_[moved]);
+  };
+  move.after = [&] {
+    all_[which].cutoff = length;
+    publish(all_[which]);
+  };
+  (void)store.try_move_tail(from, length, visits, slot, move);
 }
 
 std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {

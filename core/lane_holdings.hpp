@@ -51,9 +51,9 @@ class lane_holdings {
  public:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;
 
-  lane_holdings(worker_id worker, std::shared_ptr<lane_names> names) : worker_(worker), names_(std::move(names)) {}
+  lane_holdings(worker_id worker, std::shared_ptr<lane_names> names);
   /// Precondition: everything has been let go of.
-  ~lane_holdings() = default;
+  ~lane_holdings();
   lane_holdings(const lane_holdings&) = delete;
   lane_holdings& operator=(const lane_holdings&) = delete;
 
@@ -66,6 +66,12 @@ class lane_holdings {
   /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
   void close_if_empty(std::uint32_t which);
+
+  /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
+  /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves it
+  /// right behind, would become a run per step otherwise. What is cut off is held by nobody, or, if it is short, by one worker of this lane,
+  /// who takes it along into a run of its own. `visits`: how often the caller visits the run just now.
+  void make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits);
   [[nodiscard]] const holding& at(std::uint32_t which) const noexcept { return all_[which]; }
 
   /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving the
@@ -110,6 +116,9 @@ class lane_holdings {
   /// Whether a block plainly held in `which` is plainly held on another medium as well.
   [[nodiscard]] bool is_plain_elsewhere(std::uint32_t which, std::uint32_t offset) const;
 
+  /// While frozen, other workers cannot make these holdings change (see make_way).
+  void freeze(bool is_frozen) noexcept { is_frozen_ = is_frozen; }
+
   [[nodiscard]] std::vector<std::uint32_t> used() const;
   [[nodiscard]] media_mask media() const noexcept { return media_; }
 
@@ -127,6 +136,7 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t begin_slot(run_store& store, medium_id medium);
   void end_slot(run_store& store, medium_id medium);
 
+  void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
   void publish(holding& changed);
   void record(holding& of, std::uint32_t offset);
@@ -140,6 +150,7 @@ class lane_holdings {
   std::vector<std::uint32_t> unused_;
   std::vector<slot_use> slots_;        ///< few: partitions times media
   media_mask media_ = 0;               ///< ever used
+  bool is_frozen_ = false;
   std::uint32_t last_ = none;          ///< where the last name was found
   std::uint32_t last_offset_ = 0;
 };

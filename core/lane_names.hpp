@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -15,6 +16,7 @@
 namespace kvc::core {
 
 struct run;
+class lane_holdings;
 
 /// The names of consecutive blocks of one run, from block `first` on. One cache line, but for the names themselves.
 struct alignas(64) naming {
@@ -75,6 +77,15 @@ class lane_names {
   /// others. Stops at the first that differs or is refused. `offset` is at most the list's end, else nothing is accepted.
   [[nodiscard]] std::uint32_t fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names);
 
+  /// Who works on this lane: holdings of other workers, which may be asked to make way (see lane_holdings::make_way).
+  void enroll(worker_id worker, lane_holdings* holdings) { colleagues_[worker] = holdings; }
+  void dismiss(worker_id worker) { colleagues_.erase(worker); }
+  /// Null when the worker belongs to another lane.
+  [[nodiscard]] lane_holdings* colleague(worker_id worker) const {
+    const auto found = colleagues_.find(worker);
+    return found == colleagues_.end() ? nullptr : found->second;
+  }
+
   [[nodiscard]] std::size_t names() const noexcept { return table_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept;
 
@@ -90,6 +101,7 @@ class lane_names {
   std::vector<std::unique_ptr<page>> pages_;
   std::uint32_t lists_ = 0;  ///< ever opened at once
   std::vector<std::uint32_t> unused_;
+  std::unordered_map<worker_id, lane_holdings*> colleagues_;
   std::size_t written_bytes_ = 0;  ///< of the lists
 };
 

@@ -148,10 +148,18 @@ run_stretch run_store::join_child(run_place behind, seq_hash first, std::span<co
   return {found, 0, narrow(count)};
 }
 
+/// A run that begins with `local` is about to stand behind block `offset`.
+void run_store::note_child(run& parent, std::uint32_t offset, std::uint64_t local) {
+  const std::uint64_t mark = run::filter_bit(offset, local);
+  if ((parent.child_filter.load(std::memory_order_relaxed) & mark) == 0) parent.child_filter.fetch_or(mark, std::memory_order_release);
+  std::uint32_t end = parent.child_end.load(std::memory_order_relaxed);
+  while (end <= offset && !parent.child_end.compare_exchange_weak(end, offset + 1, std::memory_order_acq_rel)) continue;
+}
+
 run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const local_hash> locals) {
   // Where no child's edge has ever left this mark, there is none to join; if another lane is making one just now, `add` tells.
-  const std::uint64_t mark = run::filter_bit(behind.offset, locals[0].get());
-  bool may_be_there = behind.in == nullptr || (behind.in->child_filter.load(std::memory_order_acquire) & mark) != 0;
+  bool may_be_there = behind.in == nullptr ||
+                      (behind.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(behind.offset, locals[0].get())) != 0;
   for (;; may_be_there = true) {
     const run_stretch there = may_be_there ? join_child(behind, first, locals) : run_stretch{};
     if (there.in != nullptr) {
@@ -160,12 +168,7 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
       return {};
     }
     run* fresh = make_run(behind, first, locals);
-    if (behind.in != nullptr) {
-      run& parent = *behind.in;
-      if ((parent.child_filter.load(std::memory_order_relaxed) & mark) == 0) parent.child_filter.fetch_or(mark, std::memory_order_release);
-      std::uint32_t end = parent.child_end.load(std::memory_order_relaxed);
-      while (end <= behind.offset && !parent.child_end.compare_exchange_weak(end, behind.offset + 1, std::memory_order_acq_rel)) continue;
-    }
+    if (behind.in != nullptr) note_child(*behind.in, behind.offset, locals[0].get());
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
     if (directory_.add(fresh) == fresh) return {fresh, 0, count};
     if (behind.in != nullptr) behind.in->pins.fetch_sub(run::one_user, std::memory_order_relaxed);  // the caller's pin remains
@@ -349,7 +352,7 @@ void run_store::close_bits(run& in, held_bits* bits) {
   retire(bits, free_bits);
 }
 
-bool run_store::try_cut(run& in, std::uint32_t length, std::uint32_t visits) {
+bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
   const std::lock_guard lock(in.lock);
   run_column* const old = in.column.load(std::memory_order_relaxed);
   const std::uint32_t old_length = old->length.load(std::memory_order_relaxed);
@@ -358,24 +361,37 @@ bool run_store::try_cut(run& in, std::uint32_t length, std::uint32_t visits) {
   // Whoever joins blocks of a run visits it first and looks at the flag then: either the visit is seen here, or the joiner waits for the lock.
   in.is_being_cut.store(true, std::memory_order_seq_cst);
   bool is_free = in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
-  in.each_cell([&](std::uint32_t, cell_word word) { is_free = is_free && !word.has_more() && word.cutoff() <= length; });
-  if (!is_free) {
-    in.is_being_cut.store(false, std::memory_order_release);
-    return false;
+  in.each_cell([&](std::uint32_t whose, cell_word word) { is_free = is_free && !word.has_more() && (word.cutoff() <= length || whose == slot); });
+  const seq_hash last = seq_hash_at(in, length - 1, seed_);
+  if (is_free && slot != no_slot) {
+    const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
+    run* const child = make_run({&in, length - 1}, roll(last, tail[0], seed_), tail);
+    note_child(in, length - 1, tail[0].get());
+    if (directory_.add(child) == child) {
+      move.before(child);
+      leave(child);
+    } else {  // see `follow`: another prefix with the same hash
+      in.pins.fetch_sub(run::one_user, std::memory_order_relaxed);
+      free_run(child);
+      is_free = false;
+    }
   }
-  // A new column even where the old one has room: a reader may be comparing blocks of the old one.
-  run_column* const shorter = make_column(rounded(length + 1));
-  std::memcpy(shorter->locals(), old->locals(), length * sizeof(std::uint64_t));
-  std::memcpy(shorter->marks(), old->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
-  shorter->length.store(length, std::memory_order_relaxed);
-  in.column.store(shorter, std::memory_order_release);
-  in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column
+  if (is_free) {
+    // A new column even where the old one has room: a reader may be comparing blocks of the old one.
+    run_column* const shorter = make_column(rounded(length + 1));
+    std::memcpy(shorter->locals(), old->locals(), length * sizeof(std::uint64_t));
+    std::memcpy(shorter->marks(), old->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
+    shorter->length.store(length, std::memory_order_relaxed);
+    in.column.store(shorter, std::memory_order_release);
+    in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column
+    in.last_hash = last;
+    in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
+    blocks_.subtract(old_length - length);
+    drop_column(in, old);
+    if (slot != no_slot) move.after();
+  }
   in.is_being_cut.store(false, std::memory_order_release);
-  in.last_hash = seq_hash_at(in, length - 1, seed_);
-  in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
-  blocks_.subtract(old_length - length);
-  drop_column(in, old);
-  return true;
+  return is_free;
 }
 
 }  // namespace kvc::core

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "core/run.hpp"
@@ -65,7 +66,18 @@ class run_store {
   /// Cuts a run off behind its first `length` blocks, at least one, so that another continuation may grow there. False, and nothing changed,
   /// when somebody may still need what is behind: a child or a holder stands there, or anyone but the caller (with `visits` of his own) works
   /// with the run just now.
-  [[nodiscard]] bool try_cut(run& in, std::uint32_t length, std::uint32_t visits);
+  [[nodiscard]] bool try_cut(run& in, std::uint32_t length, std::uint32_t visits) { return cut(in, length, visits, no_slot, {}); }
+
+  /// How the last holder of what is cut off takes it along.
+  struct tail_move {
+    std::function<void(run* child)> before;  ///< enters himself in the new run, which is visited once for him
+    std::function<void()> after;             ///< lets go of what is not in the old run any more
+  };
+  /// The same, but `slot` may hold what is behind: it goes on in a run of its own, behind the cut. Readers see the holder in one or the other
+  /// at every moment. `move` is called with the run locked; the caller owns the slot's cells.
+  [[nodiscard]] bool try_move_tail(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
+    return cut(in, length, visits, slot, move);
+  }
 
   [[nodiscard]] slot_table& slots() noexcept { return slots_; }
   [[nodiscard]] const slot_table& slots() const noexcept { return slots_; }
@@ -81,6 +93,8 @@ class run_store {
   [[nodiscard]] run* make_run(run_place behind, seq_hash first, std::span<const local_hash> locals);
   [[nodiscard]] run_stretch hang(run_place behind, seq_hash first, std::span<const local_hash> locals);
   void append(run& in, std::span<const local_hash> locals);
+  void note_child(run& parent, std::uint32_t offset, std::uint64_t local);
+  [[nodiscard]] bool cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move);
   [[nodiscard]] run_column* make_column(std::uint32_t capacity);
   void drop_column(run& in, run_column* column);
   void free_run(run* gone);
