@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -64,6 +65,8 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
   void close_if_empty(std::uint32_t which);
   [[nodiscard]] const holding& at(std::uint32_t which) const noexcept { return all_[which]; }
+  /// The names under which a holding's blocks are plainly held. Precondition: it has a list.
+  [[nodiscard]] const naming& names_of(const holding& of) const noexcept { return std::as_const(*names_).at(of.list); }
 
   /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving the
   /// cutoff alone: `repeated` were. Stops before anything that needs more.
