@@ -56,9 +56,11 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   }
   core::apply_tally tally;
   core::event_applier::progress at;
+  is_applying_ = true;
   while (!applier_.apply_some(batch_, at, settings_->blocks_per_turn, tally)) {
     co_await asio::post(asio::use_awaitable);
   }
+  is_applying_ = false;
   count(tally);
   const auto took = std::chrono::steady_clock::now() - begun;
   lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(took).count()));
