@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* usage =
     "Usage: kv-conductor-bench index [FILE.kvwl] [--mode MODE] [--json] [--no-yardstick]\n"
-    "Modes that replay a file: sequential (default), saturation, memory, lanes\n"
+    "Modes that replay a file: sequential (default), saturation, memory, lanes, dump\n"
     "Modes that need no file:  deep, ragged, fork, holes, wide, sharing\n"
     "Times are nanoseconds. touch512 and miss are constants of this machine, measured in the same run.\n";
 
@@ -47,7 +47,8 @@ int main(int count, char** words) {
     }
   }
   const std::map<std::string, std::function<void(const bench_workload&, bench_report&)>> replays{
-      {"sequential", run_sequential}, {"memory", run_memory}, {"saturation", run_saturation}, {"lanes", run_lanes}};
+      {"sequential", run_sequential}, {"memory", run_memory}, {"saturation", run_saturation}, {"lanes", run_lanes},
+      {"dump", run_dump}};
   const std::map<std::string, std::function<void(bench_report&)>> shapes{{"deep", run_deep},   {"ragged", run_ragged}, {"fork", run_fork},
                                                                          {"holes", run_holes}, {"wide", run_wide},     {"sharing", run_sharing}};
   bench_report report;
