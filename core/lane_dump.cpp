@@ -76,6 +76,7 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
     }
     // Not before: whoever has found its place up to now is in a run.
     at.holdings_ = holdings_.used();
+    at.seen_.reserve(at.holdings_.size());
     next_step(step::finding);
   }
   // How far a path must reach is known when all that stands behind it is.
@@ -104,13 +105,17 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
       at.next_ = 0;
     }
     if (at.next_ >= at.buckets_ || odd_.empty()) {
-      next_step(step::done);
+      next_step(step::letting_go);
       break;
     }
     if (spent >= budget) return false;
     for (auto each = odd_.begin(at.next_); each != odd_.end(at.next_); ++each, ++spent) dump_odd(each->first, each->second, at, into);
     ++at.next_;
     ++spent;
+  }
+  for (; !at.runs_.empty(); ++spent) {
+    if (spent >= budget) return false;
+    at.let_go_of_last();
   }
   return true;
 }

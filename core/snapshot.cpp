@@ -22,7 +22,12 @@ void dump_slice::clear() noexcept {
 
 dump_cursor::~dump_cursor() {
   const quiescent_scope working;
-  for (run* const each : runs_) homes_[seen_.at(each).home]->index().runs().unpin(each);
+  while (!runs_.empty()) let_go_of_last();
+}
+
+void dump_cursor::let_go_of_last() {
+  homes_[seen_.at(runs_.back()).home]->index().runs().unpin(runs_.back());
+  runs_.pop_back();
 }
 
 }  // namespace kvc::core

@@ -104,7 +104,7 @@ struct dump_slice {
 ///
 /// The runs that are still to be told are pinned, so that the cursor survives whatever is stored and removed between two slices, and also
 /// the worker itself. Costs some 40 bytes per run while it lives.
-/// Lane: the worker's while it is used; may be destroyed anywhere.
+/// Lane: the worker's while it is used; may be destroyed anywhere, which takes some time per run when the dump was broken off.
 class dump_cursor {
  public:
   explicit dump_cursor(dump_filter only = {}) : only_(std::move(only)) {}
@@ -118,7 +118,7 @@ class dump_cursor {
  private:
   friend class lane_blocks;
 
-  enum class step : std::uint8_t { begin, waiting, finding, paths, odd_names, done };
+  enum class step : std::uint8_t { begin, waiting, finding, paths, odd_names, letting_go };
   struct seen {
     std::uint32_t needed = 0;                    ///< blocks that children stand behind
     std::uint32_t number = dump_slice::no_path;  ///< once told
@@ -126,6 +126,8 @@ class dump_cursor {
     std::uint16_t home = 0;
     bool is_pinned = false;
   };
+
+  void let_go_of_last();
 
   dump_filter only_;
   step now_ = step::begin;

@@ -55,11 +55,12 @@ struct dump_turn {
   explicit dump_turn(core::dump_filter only) : cursor(std::move(only)) {}
 
   core::dump_cursor cursor;
-  core::dump_slice slice;               ///< told by the last call
-  std::optional<core::seqno> seqno;     ///< newest batch applied at that moment; absent: none, or one was being applied
-  bool is_last = false;                 ///< nothing is left to tell
-  std::weak_ptr<stream_listener> from;  ///< filled in by the first call; locked on the worker's lane only
-  std::optional<std::size_t> lane;      ///< likewise
+  core::dump_slice slice;                   ///< told by the last call
+  std::optional<core::seqno> seqno;         ///< newest batch applied at that moment; absent: none, or one was being applied
+  bool is_last = false;                     ///< nothing is left to tell
+  std::weak_ptr<stream_listener> from;      ///< filled in by the first call; locked on the worker's lane only
+  std::optional<std::size_t> lane;          ///< likewise
+  std::optional<std::uint64_t> generation;  ///< of the publisher at the first call; another one's seqnos mean nothing here
 };
 
 /// The fleet of publishers.

@@ -59,8 +59,10 @@ asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self,
   const auto alive = self.lock();
   if (!alive) co_return;
   turn->is_last = alive->sink_.blocks().dump_some(turn->cursor, alive->settings_->blocks_per_turn, turn->slice);
-  // In the middle of a batch the blocks stand for no seqno.
-  if (!alive->sink_.is_applying()) turn->seqno = alive->cursor_.newest_applied();
+  const std::uint64_t generation = alive->service_.status->generation.load(std::memory_order_relaxed);
+  if (!turn->generation) turn->generation = generation;
+  const bool is_settled = !alive->sink_.is_in_between() && !alive->stopping_ && *turn->generation == generation;
+  if (is_settled) turn->seqno = alive->cursor_.newest_applied();
 }
 
 bool stream_listener::open() {

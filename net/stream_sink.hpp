@@ -27,8 +27,8 @@ class stream_sink {
   /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
   [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
 
-  /// A batch has been begun and not finished: its events are in the index in part.
-  [[nodiscard]] bool is_applying() const noexcept { return is_applying_; }
+  /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
+  [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
 
   [[nodiscard]] const core::lane_blocks& blocks() const noexcept { return applier_.blocks(); }
 
@@ -58,7 +58,7 @@ class stream_sink {
   core::event_batch batch_;
   core::medium_table* media_;
   std::uint64_t barriers_ = 0;
-  bool is_applying_ = false;
+  bool is_in_between_ = false;
 };
 
 }  // namespace kvc::net
