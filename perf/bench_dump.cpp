@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/snapshot.hpp"
 #include "core/snapshot_loader.hpp"
-#include "net/dump_encode.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_fleet.hpp"
 #include "perf/bench_modes.hpp"
@@ -45,17 +43,13 @@ void run_dump(const bench_workload& file, bench_report& report) {
     if (op.kind != bench_kind::query) fleet.apply(op);
   }
 
-  const core::medium_table media;
-  net::dump_encoder encoder(media);
-  std::string written;
   core::dump_slice reused;
   std::uint64_t blocks = 0;
   std::uint64_t paths = 0;
-  std::uint64_t bytes = 0;
   std::uint64_t dump_ticks = 0;
-  std::uint64_t encode_ticks = 0;
   std::uint64_t load_ticks = 0;
   std::uint64_t worst_turn = 0;
+  std::uint64_t refused = 0;
   core::apply_tally tally;
   for (std::uint32_t worker = 0; worker < file.workers(); ++worker) {
     core::dump_cursor cursor;
@@ -66,19 +60,14 @@ void run_dump(const bench_workload& file, bench_report& report) {
       const std::uint64_t start = bench_ticks();
       is_done = fleet.worker(worker).dump_some(cursor, blocks_per_turn, reused);
       const std::uint64_t told = bench_ticks();
-      written.clear();
-      encoder.slice(reused, written);
-      const std::uint64_t encoded = bench_ticks();
       if (!has_homes) loader.add_home(loaded.home());
       has_homes = true;
-      (void)loader.load(reused, tally);
-      load_ticks += bench_ticks() - encoded;
-      encode_ticks += encoded - told;
+      if (loader.load(reused, tally)) ++refused;
+      load_ticks += bench_ticks() - told;
       dump_ticks += told - start;
       worst_turn = std::max(worst_turn, told - start);
       blocks += reused.blocks();
       paths += reused.paths.size();
-      bytes += written.size();
     }
     const std::uint64_t start = bench_ticks();
     loader.finish(tally);
@@ -89,10 +78,9 @@ void run_dump(const bench_workload& file, bench_report& report) {
   report.add("dump_blocks", static_cast<double>(blocks));
   report.add("dump_paths", static_cast<double>(paths));
   report.add("dump_blocks_per_s", per_second(blocks, dump_ticks));
-  report.add("dump_and_encode_blocks_per_s", per_second(blocks, dump_ticks + encode_ticks));
-  report.add("dump_bytes_per_block", blocks == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(blocks));
   report.add("dump_worst_turn_us", static_cast<double>(worst_turn) * bench_ns_per_tick() / 1000);
   report.add("load_blocks_per_s", per_second(blocks, load_ticks));
+  report.add("refused_slices", static_cast<double>(refused));
   report.add("entries", static_cast<double>(fleet.entries()));
   report.add("loaded_entries", static_cast<double>(loaded.entries()));
   report.add("depth_sum", static_cast<double>(wanted.depth_sum));
