@@ -60,9 +60,9 @@ class lane_blocks {
   /// called.
   [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
 
-  /// Appends to `into` what is held and what waits in the partitions the cursor is about, some `budget` blocks per call and at most one run
-  /// more. True when nothing is left to tell. Anything may be called between the calls: what is stored, moved or removed meanwhile may be
-  /// told or not, and a name twice, of which the later record counts; with nothing changed the dump is exact. Back: snapshot_loader.
+  /// Appends what is held and what waits in the cursor's partitions, some `budget` blocks per call, more by at most a run and those before
+  /// it. True when nothing is left to tell. Anything may be called in between: what is stored, moved or removed meanwhile may be told or
+  /// not, and a name twice, of which the later record counts; with nothing changed the dump is exact. The way back: snapshot_loader.
   [[nodiscard]] bool dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const;
 
   /// Blocks held on a medium, names counted (two names of one block are two).
