@@ -1,6 +1,7 @@
 // A reply's body that is made while it is sent, so that it may be longer than memory.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
