@@ -13,6 +13,7 @@ class category final : public boost::system::error_category {
       case errc::seed_conflict: return "the partition already exists under another hash seed";
       case errc::workers_exhausted: return "every worker number has been given out; restart the service";
       case errc::service_not_found: return "no registered publisher matches";
+      case errc::malformed_dump: return "the records of the dump do not fit together";
     }
     return "unknown error";
   }

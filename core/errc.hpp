@@ -11,6 +11,7 @@ enum class errc {
   seed_conflict = 1,      ///< the partition exists under another hash seed
   workers_exhausted,      ///< every worker number has been given out
   service_not_found,      ///< no registered publisher has this key
+  malformed_dump,         ///< a dump's records do not fit together
 };
 
 [[nodiscard]] const boost::system::error_category& core_category() noexcept;

@@ -126,14 +126,18 @@ run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits
   const run_place at = behind == nullptr ? run_place{} : behind->where;
   if (behind != nullptr) holdings_.make_way(runs_of(home), at, command.locals.subspan(from), visits);
   const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
-  const auto names = command.names.subspan(from, part.count);
+  hold_stretch(part, command.names.subspan(from, part.count), home, command.medium, tally);
+  return part;
+}
+
+void lane_blocks::hold_stretch(const run_stretch& part, std::span<const engine_hash> names, std::uint16_t home, medium_id medium,
+                               apply_tally& tally) {
   for (std::uint32_t done = 0; done < part.count;) {
-    done += store_plainly(part, done, names.subspan(done), home, command.medium, tally);
+    done += store_plainly(part, done, names.subspan(done), home, medium, tally);
     if (done == part.count) break;
-    store_one(names[done], place{{part.in, part.start + done}, {}, home}, command.medium, tally);
+    store_one(names[done], place{{part.in, part.start + done}, {}, home}, medium, tally);
     ++done;
   }
-  return part;
 }
 
 std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names, std::uint16_t home,

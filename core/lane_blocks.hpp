@@ -18,6 +18,7 @@
 #include "core/lane_holdings.hpp"
 #include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/snapshot.hpp"
 #include "core/store_command.hpp"
 
 namespace kvc::core {
@@ -64,6 +65,11 @@ class lane_blocks {
   /// called.
   [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
 
+  /// Appends what is held and what waits in the cursor's partitions, some `budget` blocks per call, more by at most a run and those before
+  /// it. True when nothing is left to tell. Anything may be called in between: what is stored, moved or removed meanwhile may be told or
+  /// not, and a name twice, of which the later record counts; with nothing changed the dump is exact. The way back: snapshot_loader.
+  [[nodiscard]] bool dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const;
+
   /// Blocks held on a medium, names counted (two names of one block are two).
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept { return held_[static_cast<std::size_t>(medium)]; }
   [[nodiscard]] std::size_t names() const noexcept { return known_; }
@@ -100,6 +106,7 @@ class lane_blocks {
   void store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally);
   [[nodiscard]] run_stretch store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
                                           std::uint16_t home, apply_tally& tally);
+  void hold_stretch(const run_stretch& part, std::span<const engine_hash> names, std::uint16_t home, medium_id medium, apply_tally& tally);
   [[nodiscard]] std::uint32_t store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
                                             std::uint16_t home, medium_id medium, apply_tally& tally);
   /// True when the name had no place in that partition before, so that something may wait for it.
@@ -123,6 +130,14 @@ class lane_blocks {
   void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
   void clear_orphans(media_mask which, std::span<const partition* const> only);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
+  void begin_dump(dump_cursor& at) const;
+  void dump_waiting(engine_hash name, const dump_cursor& at, dump_slice& into) const;
+  static void find_run(run* held, std::uint16_t home, dump_cursor& at, std::size_t& spent);
+  void dump_chain(run* held, dump_cursor& at, dump_slice& into) const;
+  void dump_run(run* told, dump_cursor& at, dump_slice& into) const;
+  void dump_odd(engine_hash name, const copies& all, const dump_cursor& at, dump_slice& into) const;
+
+  friend class snapshot_loader;
 
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;

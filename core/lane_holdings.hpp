@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -73,6 +74,8 @@ class lane_holdings {
   /// who takes it along into a run of its own. `visits`: how often the caller visits the run just now.
   void make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits);
   [[nodiscard]] const holding& at(std::uint32_t which) const noexcept { return all_[which]; }
+  /// The names under which a holding's blocks are plainly held. Precondition: it has a list.
+  [[nodiscard]] const naming& names_of(const holding& of) const noexcept { return std::as_const(*names_).at(of.list); }
 
   /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving the
   /// cutoff alone: `repeated` were. Stops before anything that needs more.

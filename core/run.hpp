@@ -1,6 +1,7 @@
 // One run of the index: consecutive blocks of a chain in one column, and how far each holder holds them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -163,6 +164,10 @@ struct alignas(64) run {
   [[nodiscard]] std::span<const std::uint64_t> blocks() const noexcept {
     const run_column* now = column.load(std::memory_order_acquire);
     return {now->locals(), now->length.load(std::memory_order_acquire)};
+  }
+  /// Copies the local hashes of `count` blocks from `start` on, all of them readable.
+  void copy_locals(std::uint32_t start, std::uint32_t count, local_hash* out) const noexcept {
+    std::ranges::transform(blocks().subspan(start, count), out, [](std::uint64_t bare) { return local_hash{bare}; });
   }
   [[nodiscard]] static std::uint64_t filter_bit(std::uint32_t offset, std::uint64_t local) noexcept {
     return std::uint64_t{1} << ((local ^ offset * std::uint64_t{0xD6E8'FEB8'6659'FD93}) * 0x9E37'79B9'7F4A'7C15U >> 58);

@@ -155,6 +155,16 @@ struct fleet_service::state {
     for (entry& each : ending) co_await end(std::move(each));
     co_return keys;
   }
+
+  /// Where the stream of a worker is; leaves the turn as it is when there is none. Control lane.
+  asio::awaitable<void> find(core::worker_id worker, std::shared_ptr<dump_turn> turn) {
+    for (const auto& [key, each] : entries) {
+      if (each.info.worker != worker) continue;
+      turn->from = each.listener;
+      turn->lane = each.info.lane;
+    }
+    co_return;
+  }
 };
 
 fleet_service::fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media,
@@ -172,6 +182,19 @@ asio::awaitable<result<fleet_service::added>> fleet_service::add(core::registrat
 asio::awaitable<std::vector<core::worker_key>> fleet_service::remove(selector which) {
   lane& control = state_->lanes->at(0);
   co_return co_await asio::co_spawn(control.context, state_->remove(std::move(which)), detached_from_cancellation());
+}
+
+asio::awaitable<void> fleet_service::dump_some(core::worker_id worker, std::shared_ptr<dump_turn> turn) {
+  if (!turn->lane) {
+    lane& control = state_->lanes->at(0);
+    co_await asio::co_spawn(control.context, state_->find(worker, turn), detached_from_cancellation());
+    if (!turn->lane) {
+      turn->is_last = true;
+      co_return;
+    }
+  }
+  lane& home = state_->lanes->at(*turn->lane);
+  co_await asio::co_spawn(home.context, stream_listener::tell(turn->from, turn), detached_from_cancellation());
 }
 
 const core::published<fleet_view>& fleet_service::view() const noexcept { return state_->view; }

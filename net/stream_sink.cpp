@@ -56,9 +56,11 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   }
   core::apply_tally tally;
   core::event_applier::progress at;
+  is_in_between_ = true;
   while (!applier_.apply_some(batch_, at, settings_->blocks_per_turn, tally)) {
     co_await asio::post(asio::use_awaitable);
   }
+  is_in_between_ = false;
   count(tally);
   const auto took = std::chrono::steady_clock::now() - begun;
   lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(took).count()));
@@ -108,10 +110,12 @@ void stream_sink::show_blocks() {
 
 asio::awaitable<void> stream_sink::drop_all() {
   core::apply_tally tally;
+  is_in_between_ = true;
   while (!applier_.drop_some(settings_->blocks_per_turn, tally)) {
     show_blocks();
     co_await asio::post(asio::use_awaitable);
   }
+  is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();
 }

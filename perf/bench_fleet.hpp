@@ -41,6 +41,10 @@ class bench_fleet {
   /// Adds what `found` says to `sums`.
   static void count(const core::match_levels& found, bench_sums& sums);
 
+  /// The reverse map of a worker, for what goes beyond events.
+  [[nodiscard]] core::lane_blocks& worker(std::uint32_t number) noexcept { return *workers_[number]; }
+  [[nodiscard]] const std::shared_ptr<core::partition>& home() const noexcept { return home_; }
+
   [[nodiscard]] std::size_t lane_of(std::uint32_t worker) const noexcept { return worker % lanes_; }
   [[nodiscard]] std::size_t lanes() const noexcept { return lanes_; }
   /// (worker, block) pairs held now.

@@ -21,6 +21,7 @@ constexpr std::array all_modes{
     bench_mode{"sequential", "every operation in order, each timed", run_sequential, nullptr, true},
     bench_mode{"saturation", "one writer, with and without a reader beside it", run_saturation, nullptr, true},
     bench_mode{"memory", "events only: bytes per (worker, block)", run_memory, nullptr, true},
+    bench_mode{"dump", "tell what every worker holds, and load it into a fresh index", ours_on_file<run_dump>, nullptr, false},
     bench_mode{"lanes", "two writer lanes against one", ours_on_file<run_lanes>, nullptr, false},
     bench_mode{"deep", "queries of chains 16,384 blocks deep, hot and cold", nullptr, run_deep, true},
     bench_mode{"ragged", "1,024 workers at 1,024 depths of one chain", nullptr, run_ragged, true},

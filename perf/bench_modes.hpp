@@ -20,6 +20,10 @@ void run_sequential(const bench_workload& file, const bench_setup& setup, bench_
 /// Events only, untimed, with memory figures: of the process (anonymous resident bytes) and, for ours, by the index's own account.
 void run_memory(const bench_workload& file, const bench_setup& setup, bench_report& report);
 
+/// What all workers hold at the end of the file, told in turns as the service does, and loaded into a second index: blocks per second for each,
+/// and the longest turn. The figures of both indexes have to be the same, answers included.
+void run_dump(const bench_workload& file, bench_report& report);
+
 /// One writer applies all events while one reader asks the file's queries round and round; then the writer alone, for comparison.
 void run_saturation(const bench_workload& file, const bench_setup& setup, bench_report& report);
 
