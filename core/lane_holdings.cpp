@@ -87,11 +87,33 @@ void lane_holdings::make_way(run_store& store, run_place behind, std::span<const
     ++holders;
   });
   if (holders == 0) {
-    (void)store.try_cut(in, length, visits);
+    if (store.try_cut(in, length, visits)) forget_names_behind(store, in, length);
   } else if (holders == 1 && blocks.size() - length <= longest_moved_tail) {
     const slot_owner who = store.slots().owner(slot);
     if (lane_holdings* const holder = names_->colleague(who.worker)) holder->take_tail_along(store, in, length, slot, who.medium, visits);
   }
+}
+
+/// The holders of this lane may share lists that name blocks behind the end of a run that was cut off there: other blocks may follow now.
+void lane_holdings::forget_names_behind(const run_store& store, const run& in, std::uint32_t length) {
+  in.each_cell([&](std::uint32_t slot, cell_word) {
+    const slot_owner who = store.slots().owner(slot);
+    const lane_holdings* const holder = names_->colleague(who.worker);
+    const std::uint32_t which = holder == nullptr ? none : holder->find(&in, who.medium);
+    if (which != none && holder->all_[which].list != holding::no_list) names_->shorten(holder->all_[which].list, length);
+  });
+}
+
+/// When the last who held more than half of a run lets go of that, the rest is cut off; so no more than half of a run is kept for nobody,
+/// unless something stands behind it.
+void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
+  run& in = *of.in;
+  const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
+  if (old_cutoff <= blocks / 2 || of.cutoff > blocks / 2) return;
+  std::uint32_t needed = std::max(in.child_end.load(std::memory_order_acquire), 1U);
+  in.each_cell([&](std::uint32_t, cell_word word) { needed = std::max(needed, word.has_more() ? blocks : word.cutoff()); });
+  if (needed > blocks / 2 || !of.store->try_cut(in, needed, 0)) return;
+  forget_names_behind(*of.store, in, needed);
 }
 
 void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits) {
@@ -175,7 +197,12 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
     done.repeated = names_->fit(in.list, start, names.first(overlap));
     if (done.repeated < overlap || overlap == names.size()) return done;
   }
-  done.added = names_->fit(in.list, in.cutoff, names.subspan(overlap));
+  const auto news = names.subspan(overlap);
+  done.added = names_->fit(in.list, in.cutoff, news);
+  if (done.added == 0 && names_->at(in.list).users == 1 && in.cutoff < names_->at(in.list).end()) {
+    names_->shorten(in.list, in.cutoff);  // names of blocks that nobody holds any more
+    done.added = names_->fit(in.list, in.cutoff, news);
+  }
   if (done.added == 0) return done;
   in.cutoff += done.added;
   last_ = which;
@@ -279,9 +306,11 @@ std::uint32_t lane_holdings::tail_of(std::uint32_t which, std::uint32_t offset, 
 void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start) {
   if (!all_[which].more) {
     holding& in = all_[which];
+    const std::uint32_t old_cutoff = in.cutoff;
     in.cutoff = std::min(in.cutoff, start);
     if (start != 0 && names_->at(in.list).users == 1) names_->shorten(in.list, in.cutoff);
     publish(in);
+    cut_dead_end(in, old_cutoff);
     return;
   }
   const std::vector<std::uint64_t> plain = all_[which].more->plain;

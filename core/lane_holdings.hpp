@@ -139,6 +139,8 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t begin_slot(run_store& store, medium_id medium);
   void end_slot(run_store& store, medium_id medium);
 
+  void cut_dead_end(holding& of, std::uint32_t old_cutoff);
+  void forget_names_behind(const run_store& store, const run& in, std::uint32_t length);
   void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
   void publish(holding& changed);
