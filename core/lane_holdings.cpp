@@ -37,20 +37,21 @@ lane_holdings::lane_holdings(worker_id worker, std::shared_ptr<lane_names> names
 lane_holdings::~lane_holdings() { names_->dismiss(worker_); }
 
 std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
-  const auto found = by_run_.find(key(in, medium));
-  return found == by_run_.end() ? none : found->second;
+  const std::uint32_t* const found = by_run_.find(key(in, medium));
+  return found == nullptr ? none : *found;
 }
 
 std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home, medium_id medium) {
-  const auto [entry, is_new] = by_run_.try_emplace(key(in, medium), static_cast<std::uint32_t>(all_.size()));
-  if (!is_new) return entry->second;
+  if (const std::uint32_t there = find(in, medium); there != none) return there;
+  auto which = static_cast<std::uint32_t>(all_.size());
   if (!unused_.empty()) {
-    entry->second = unused_.back();
+    which = unused_.back();
     unused_.pop_back();
   } else {
-    all_.emplace_back();
+    all_.grow();
   }
-  holding& opened = all_[entry->second];
+  by_run_.add(key(in, medium), which);
+  holding& opened = all_[which];
   opened.in = in;
   opened.store = &store;
   opened.home = home;
@@ -58,7 +59,7 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
   opened.slot = begin_slot(store, medium);
   run_store::use(*in);
   media_ |= mask_of(medium);
-  return entry->second;
+  return which;
 }
 
 void lane_holdings::close_if_empty(std::uint32_t which) {
@@ -398,7 +399,7 @@ bool lane_holdings::is_plain_elsewhere(std::uint32_t which, std::uint32_t offset
 std::vector<std::uint32_t> lane_holdings::used() const {
   std::vector<std::uint32_t> all;
   all.reserve(by_run_.size());
-  for (const auto& [run_and_medium, which] : by_run_) all.push_back(which);
+  by_run_.each([&](std::uint64_t, std::uint32_t which) { all.push_back(which); });
   std::ranges::sort(all);
   return all;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/container/flat_map.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/gradual_map.hpp"
 #include "core/ids.hpp"
 #include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/paged_list.hpp"
 #include "core/run_store.hpp"
 
 namespace kvc::core {
@@ -150,8 +151,8 @@ class lane_holdings {
 
   worker_id worker_;
   std::shared_ptr<lane_names> names_;
-  boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_run_;
-  std::vector<holding> all_;
+  gradual_map<std::uint64_t, std::uint32_t> by_run_;
+  paged_list<holding, 64> all_;
   std::vector<std::uint32_t> unused_;
   std::vector<slot_use> slots_;        ///< few: partitions times media
   media_mask media_ = 0;               ///< ever used
