@@ -23,7 +23,7 @@ struct event_scope {
   std::optional<medium_id> medium;
   std::optional<dp_rank> rank;
   std::optional<std::string> backend;  ///< what owns the blocks; a stream may speak for several
-  std::string object_key;           ///< of a store: the object the blocks are kept in; empty: none
+  std::string object_key;              ///< of a store: the object the blocks are kept in; empty: none
   std::uint32_t group = 0;          ///< KV-cache group inside the engine; 0 is the first or only one
   bool prefix_complete = true;      ///< false for groups (sliding window, mamba ...) that cannot answer for a whole prefix
 };

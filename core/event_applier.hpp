@@ -20,17 +20,15 @@ namespace kvc::core {
 
 /// One stream's events, on the lane that owns it.
 ///
-/// Story: most streams speak for the worker they are registered for. Some carry the events of several ranks on one port, and a central store
-/// those of several backends; what they hold, and what they clear, must not be mixed. So each further rank or backend is a worker of its own
-/// from its first event on.
-/// Rank: an event's own goes before its batch's, and that before the registered one. One exception: engines without data parallelism fill in
-/// rank 0, so a 0 on a stream registered under another rank is taken for the registered one, until the stream has shown a rank that is neither
-/// (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no ranks.
-/// Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The registered backend,
-/// or if none is registered the first that is named, is the registered worker's.
-/// Bounds: `max_owners`; the stored blocks of further ones are skipped and counted. Events about objects change nothing here; they are counted
-/// as `apply_tally::unplaced`, and whoever keeps the objects takes them from the batch.
-/// Lane: all members on the owning lane.
+/// Story: most streams speak for the worker they are registered for. Some carry the events of several ranks on one port, and a central
+/// store those of several backends; what they hold, and what they clear, must not be mixed. So each further rank or backend is a worker of
+/// its own from its first event on. Rank: an event's own goes before its batch's, and that before the registered one. One exception:
+/// engines without data parallelism fill in rank 0, so a 0 on a stream registered under another rank is taken for the registered one, until
+/// the stream has shown a rank that is neither (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no
+/// ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
+/// registered backend, or if none is registered the first that is named, is the registered worker's. Bounds: `max_owners`; the stored
+/// blocks of further ones are skipped and counted. Events about objects change nothing here; they are counted as `apply_tally::unplaced`,
+/// and whoever keeps the objects takes them from the batch. Lane: all members on the owning lane.
 class event_applier {
  public:
   static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
@@ -93,7 +91,7 @@ class event_applier {
   options limits_;
   worker_applier home_;
   std::map<owner, std::unique_ptr<worker_applier>> others_;
-  std::string own_backend_;       ///< empty: none has been named yet
+  std::string own_backend_;  ///< empty: none has been named yet
   bool speaks_for_ranks_ = false;
 };
 

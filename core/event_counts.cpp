@@ -12,8 +12,8 @@ std::string_view word_at(const std::array<std::string_view, count>& words, Word 
 }  // namespace
 
 std::string_view to_string(event_dialect dialect) noexcept {
-  static constexpr std::array<std::string_view, event_dialect_count> words{
-      "vllm_array", "vllm_map", "sglang_array", "sglang_map", "tensorrt_llm", "standard", "mooncake_array", "mooncake_map"};
+  static constexpr std::array<std::string_view, event_dialect_count> words{"vllm_array",   "vllm_map", "sglang_array",   "sglang_map",
+                                                                           "tensorrt_llm", "standard", "mooncake_array", "mooncake_map"};
   return word_at(words, dialect);
 }
 

@@ -13,9 +13,9 @@ namespace kvc::core {
 
 /// The layout an event was written in, as far as its bytes (and, where they are silent, its registration) tell.
 enum class event_dialect : std::uint8_t {
-  vllm_array,      ///< positional, any generation
-  vllm_map,        ///< tagged with `type`; LMCache's and other connectors' events ride in these two
-  sglang_array,    ///< vLLM's positions, and a salt where vLLM has its adapter
+  vllm_array,    ///< positional, any generation
+  vllm_map,      ///< tagged with `type`; LMCache's and other connectors' events ride in these two
+  sglang_array,  ///< vLLM's positions, and a salt where vLLM has its adapter
   sglang_map,
   tensorrt_llm,    ///< tagged maps, native and relayed
   standard,        ///< the envelope with `event_type`
@@ -56,7 +56,7 @@ inline constexpr std::size_t word_kind_count = 3;
 /// A word that is in none of our vocabularies, and how often one batch used it.
 struct unknown_word {
   word_kind kind = word_kind::field;
-  std::string text;         ///< at most `batch_counts::max_word_bytes` of it; empty: those beyond the bound, together
+  std::string text;  ///< at most `batch_counts::max_word_bytes` of it; empty: those beyond the bound, together
   std::uint32_t times = 0;
 };
 

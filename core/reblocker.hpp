@@ -1,8 +1,6 @@
 // Blocks of another size than registered, taken apart or joined: an engine's pages to blocks of the index.
 #pragma once
 
-#include <boost/container/flat_set.hpp>
-#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +9,9 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include "core/catalog.hpp"
 #include "core/ids.hpp"
@@ -52,7 +53,8 @@ class reblocker {
   [[nodiscard]] bool store_copy(engine_hash name, medium_id medium, apply_tally& tally);
   /// False: the name is no page's on this medium.
   [[nodiscard]] bool remove(engine_hash name, medium_id medium, apply_tally& tally);
-  /// The blocks on these media, in these partitions (in all when empty), have been cleared: so are their pages. One pass; pages are bounded.
+  /// The blocks on these media, in these partitions (in all when empty), have been cleared: so are their pages. One pass; pages are
+  /// bounded.
   void forget(media_mask which, std::span<const partition* const> only);
 
   [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }

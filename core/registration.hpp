@@ -19,8 +19,8 @@ enum class publisher_type : std::uint8_t { automatic, vllm, sglang, tensorrt_llm
 [[nodiscard]] publisher_type parse_publisher_type(std::string_view word, bool& known);
 
 /// Whether publishers of this type announce every physical copy, so that a removal takes one away: vLLM's do; the others say once that a
-/// block is there or gone (kv-events.md sections 0.8 and 11.5). A dialect that is not known yet is taken for vLLM's: counting a copy too many
-/// overstates a block, counting one too few would hide it.
+/// block is there or gone (kv-events.md sections 0.8 and 11.5). A dialect that is not known yet is taken for vLLM's: counting a copy too
+/// many overstates a block, counting one too few would hide it.
 [[nodiscard]] constexpr bool counts_copies(publisher_type type) noexcept {
   return type == publisher_type::vllm || type == publisher_type::automatic;
 }

@@ -16,7 +16,9 @@ bool is_in_scope(const partition_key& key, const event_scope& scope) {
          (scope.block_size == 0 || scope.block_size == key.block_size);
 }
 
-bool speaks_standard(publisher_type type) { return type == publisher_type::standard || type == publisher_type::mooncake; }
+bool speaks_standard(publisher_type type) {
+  return type == publisher_type::standard || type == publisher_type::mooncake;
+}
 
 /// Blocks before the first that has extra keys: whose part a key list belongs to is lost when blocks are taken apart.
 std::size_t blocks_without_keys(const stored_event& stored) {

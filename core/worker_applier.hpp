@@ -1,4 +1,5 @@
-// Applies the events of one worker to the index: fills in what the registration says, hashes tokens, and keeps to the rules of its publisher.
+// Applies the events of one worker to the index: fills in what the registration says, hashes tokens, and keeps to the rules of its
+// publisher.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +27,13 @@ struct applier_options {
 ///
 /// Story: a decoded event names blocks in the engine's words. This class decides which partition it speaks about (the registration's, or
 /// another one when the event says so: an adapter, or the full envelope of the standard), hashes its tokens, and moves the worker's blocks.
-/// Rules: blocks of another size than registered open a partition of their own for publishers of the standard envelope, where the size is part
-/// of the identity, and are taken apart or joined for engines (see reblocker; key lists cannot be, so such blocks are skipped). Events of
-/// groups that cannot answer for a whole prefix are tracked by name and never counted, and so are their removals. Tokens that do not fit the
-/// names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is counted
-/// in `apply_tally::skipped`.
-/// A cleared event without a medium means the registered medium for engines (an engine resets its own device cache, offloaded copies
-/// survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope. It clears the partitions that
-/// agree with every dimension it names: all of them when it names none.
-/// Lane: all members on the owning lane.
+/// Rules: blocks of another size than registered open a partition of their own for publishers of the standard envelope, where the size is
+/// part of the identity, and are taken apart or joined for engines (see reblocker; key lists cannot be, so such blocks are skipped). Events
+/// of groups that cannot answer for a whole prefix are tracked by name and never counted, and so are their removals. Tokens that do not fit
+/// the names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is
+/// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
+/// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
+/// It clears the partitions that agree with every dimension it names: all of them when it names none. Lane: all members on the owning lane.
 class worker_applier {
  public:
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -76,7 +75,7 @@ class worker_applier {
   lane_blocks blocks_;
   reblocker pages_;
   uncounted_groups uncounted_;
-  std::vector<engine_hash> names_;                              ///< reused between events
+  std::vector<engine_hash> names_;  ///< reused between events
   std::vector<engine_hash> unpaged_;
   std::vector<local_hash> locals_;
 };

@@ -40,7 +40,7 @@ struct decode_counts {
 struct decode_context {
   core::medium_table* media = nullptr;
   core::digest_names* digests = nullptr;
-  core::batch_counts* counts = nullptr;   ///< of the batch being decoded
+  core::batch_counts* counts = nullptr;  ///< of the batch being decoded
   core::publisher_type type = core::publisher_type::automatic;
   std::string_view salt;                  ///< the registration's; its key-list entry is left out
   std::vector<core::engine_hash> sorted;  ///< scratch
@@ -51,10 +51,11 @@ struct decode_context {
 ///
 /// Each event is read for what it is, not for what its publisher is registered as, and one file knows each form: an array by its tag
 /// (vLLM's positions, which SGLang shares, or the first store format), a map with `event_type` (the standard envelope, or a store's), a map
-/// with `type` (engines). All may stand in one batch, because fleets and even single streams mix them and change in the middle. The batch is
-/// `[ts, events, rank]`, shorter or longer, or a map of the same, or a single bare event map. A bad event is left out, counted, and costs its
-/// neighbours nothing; members and words nobody knows are counted by name in the batch and skipped.
-/// Owner: one stream, on its lane. The tape is kept between batches.
+/// with `type` (engines). All may stand in one batch, because fleets and even single streams mix them and change in the middle. The batch
+/// is
+/// `[ts, events, rank]`, shorter or longer, or a map of the same, or a single bare event map. A bad event is left out, counted, and costs
+/// its neighbours nothing; members and words nobody knows are counted by name in the batch and skipped. Owner: one stream, on its lane. The
+/// tape is kept between batches.
 class event_decoder {
  public:
   /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's, and under whose

@@ -15,12 +15,14 @@ using place = tape_value event_fields::*;
 
 // What stands at index 1, 2, ... of an array; updates have the first two. (Source: seed 004.)
 constexpr std::array<place, 7> object_places{
-    &event_fields::object_key, &event_fields::replicas, &event_fields::model, &event_fields::block_size,
-    &event_fields::single_hash, &event_fields::parent,  &event_fields::tokens,
+    &event_fields::object_key,  &event_fields::replicas, &event_fields::model,  &event_fields::block_size,
+    &event_fields::single_hash, &event_fields::parent,   &event_fields::tokens,
 };
 constexpr std::size_t update_places = 2;
 
-bool has_elements(tape_value value) { return value.is(kind::array) && value.length() != 0; }
+bool has_elements(tape_value value) {
+  return value.is(kind::array) && value.length() != 0;
+}
 
 /// The kind under either of the two ways in which stores tell it.
 reject_reason take_kind(event_fields& fields, decode_context& context) {

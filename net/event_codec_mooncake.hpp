@@ -19,9 +19,9 @@ namespace kvc::net {
 /// Precondition: the members have been read.
 [[nodiscard]] bool is_mooncake_map(const event_fields& fields, const decode_context& context);
 
-/// Reads a store's envelope. Blocks are named by the connector's hash, which is the engine's digest, else by `seq_hashes` or `block_hashes`;
-/// without any of them the event is one about its object. Precondition: `is_mooncake_map`. Reasons: `not_an_event` without a type,
-/// `missing_field` when neither a block nor an object is named.
+/// Reads a store's envelope. Blocks are named by the connector's hash, which is the engine's digest, else by `seq_hashes` or
+/// `block_hashes`; without any of them the event is one about its object. Precondition: `is_mooncake_map`. Reasons: `not_an_event` without
+/// a type, `missing_field` when neither a block nor an object is named.
 [[nodiscard]] reject_reason read_mooncake_map(event_fields& fields, decode_context& context);
 
 }  // namespace kvc::net

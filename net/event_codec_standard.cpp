@@ -5,7 +5,9 @@ namespace {
 
 using kind = tape_value::kind;
 
-bool is_empty_list(tape_value value) { return value.is(kind::array) && value.length() == 0; }
+bool is_empty_list(tape_value value) {
+  return value.is(kind::array) && value.length() == 0;
+}
 
 }  // namespace
 

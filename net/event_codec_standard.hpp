@@ -16,7 +16,8 @@ namespace kvc::net {
 /// What the word of an envelope means; absent: nothing we know.
 [[nodiscard]] std::optional<core::event_kind> kind_of_word(std::string_view word) noexcept;
 
-/// Takes the word of an envelope into `fields.kind`. Reasons: `not_an_event` when it is no text, `unknown_tag`; that one is counted by name.
+/// Takes the word of an envelope into `fields.kind`. Reasons: `not_an_event` when it is no text, `unknown_tag`; that one is counted by
+/// name.
 [[nodiscard]] reject_reason take_word(event_fields& fields, decode_context& context);
 
 }  // namespace kvc::net

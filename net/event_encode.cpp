@@ -23,7 +23,9 @@ bool counts_milliseconds(event_form form) noexcept {
 
 }  // namespace
 
-bool is_engine_form(event_form form) noexcept { return form < event_form::standard; }
+bool is_engine_form(event_form form) noexcept {
+  return form < event_form::standard;
+}
 
 bool can_say(event_form form, const core::event& what) noexcept {
   const bool is_object = std::holds_alternative<core::object_event>(what);

@@ -73,7 +73,8 @@ class engine_writer {
     if (with_.stored > 7) to_->text(name("lora_name"), event.scope.lora);
     if (with_.stored > 8) to_->extra_keys(name("extra_keys"), event.extra_keys);
     if (with_.stored > 9) to_->number(name("group_idx"), event.scope.group);
-    if (with_.stored > 10) to_->text(name("kv_cache_spec_kind"), std::string_view(event.scope.prefix_complete ? "full_attention" : "sliding_window"));
+    if (with_.stored > 10)
+      to_->text(name("kv_cache_spec_kind"), std::string_view(event.scope.prefix_complete ? "full_attention" : "sliding_window"));
     if (with_.stored > 11) to_->nothing(name("kv_cache_spec_sliding_window"));
   }
 
@@ -103,6 +104,8 @@ class engine_writer {
 
 }  // namespace
 
-void write_engine_event(const core::event& what, event_parts& to) { std::visit(engine_writer(to), what); }
+void write_engine_event(const core::event& what, event_parts& to) {
+  std::visit(engine_writer(to), what);
+}
 
 }  // namespace kvc::net

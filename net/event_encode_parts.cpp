@@ -5,7 +5,9 @@
 namespace kvc::net {
 namespace {
 
-std::uint32_t size_of(std::size_t size) { return static_cast<std::uint32_t>(size); }
+std::uint32_t size_of(std::size_t size) {
+  return static_cast<std::uint32_t>(size);
+}
 
 }  // namespace
 

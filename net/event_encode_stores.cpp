@@ -70,9 +70,7 @@ class mooncake_writer {
     to_->begin_envelope(12, "cleared");
     dimensions("AllBlocksCleared", event.scope);
   }
-  void operator()(const core::object_event& event) {
-    event.what == change::removed ? removed(event.scope, {}) : stored(event.scope, {});
-  }
+  void operator()(const core::object_event& event) { event.what == change::removed ? removed(event.scope, {}) : stored(event.scope, {}); }
 
  private:
   void stored(const core::event_scope& scope, const std::vector<core::engine_hash>& names) {

@@ -98,7 +98,8 @@ bool is_prefix_complete(tape_value from) {
   return std::ranges::find(complete, from.text()) != complete.end();
 }
 
-/// Blocks of a remote cache, or of a tier that somebody else owns, say nothing about this instance's own. (kv-events.md section 10, case 21.)
+/// Blocks of a remote cache, or of a tier that somebody else owns, say nothing about this instance's own. (kv-events.md section 10,
+/// case 21.)
 bool is_remote(const event_fields& fields) {
   if (fields.locality.is(kind::string)) return fields.locality.text() != "LOCAL";
   return fields.ownership.is(kind::string) && fields.ownership.length() != 0;
@@ -124,8 +125,8 @@ reject_reason read_object_key(tape_value from, std::string& out) {
 reject_reason read_scope(const event_fields& fields, decode_context& context, core::event_scope& scope) {
   if (is_remote(fields)) return reject_reason::remote;
   if (!read_word(fields.tenant, scope.tenant) || !read_word(fields.model, scope.model) || !read_word(fields.salt, scope.salt) ||
-      !read_word(fields.backend, scope.backend) || !read_text(fields.lora, scope.lora) || !read_number(fields.block_size, scope.block_size) ||
-      !read_medium(fields.medium, context, scope.medium)) {
+      !read_word(fields.backend, scope.backend) || !read_text(fields.lora, scope.lora) ||
+      !read_number(fields.block_size, scope.block_size) || !read_medium(fields.medium, context, scope.medium)) {
     return reject_reason::wrong_type;
   }
   if (fields.rank.has_value()) {

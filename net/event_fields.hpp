@@ -17,11 +17,11 @@ struct event_fields {
   std::optional<core::event_kind> kind;  ///< absent: it says something no publisher is known to say
   core::event_dialect dialect = core::event_dialect::vllm_map;
   core::object_event::change change = core::object_event::change::stored;  ///< of an object event
-  bool has_standard_hashes = false;  ///< its names are the standard's, unless tokens come with them
-  bool has_text_hashes = false;      ///< names may be written as text
-  bool is_on_all_media = false;      ///< a removal that means more than its medium says
-  tape_value type;                   ///< the tag of a map
-  tape_value event_type;             ///< the word of an envelope
+  bool has_standard_hashes = false;                                        ///< its names are the standard's, unless tokens come with them
+  bool has_text_hashes = false;                                            ///< names may be written as text
+  bool is_on_all_media = false;                                            ///< a removal that means more than its medium says
+  tape_value type;                                                         ///< the tag of a map
+  tape_value event_type;                                                   ///< the word of an envelope
   tape_value hashes;
   tape_value rolling_hashes;  ///< `seq_hashes`
   tape_value single_hash;     ///< the one name of an event without a list

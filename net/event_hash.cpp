@@ -14,9 +14,9 @@ namespace {
 
 using kind = tape_value::kind;
 
-constexpr std::size_t few_names = 16;         ///< up to here comparing all pairs beats sorting a copy
-constexpr std::size_t integer_digits = 16;    ///< hexadecimal digits of a 64-bit number
-constexpr std::size_t longest_digest = 128;   ///< hexadecimal digits; SHA-512
+constexpr std::size_t few_names = 16;        ///< up to here comparing all pairs beats sorting a copy
+constexpr std::size_t integer_digits = 16;   ///< hexadecimal digits of a 64-bit number
+constexpr std::size_t longest_digest = 128;  ///< hexadecimal digits; SHA-512
 
 template <class Integer>
 std::optional<Integer> number_of(std::string_view digits, int base) {

@@ -14,8 +14,8 @@ namespace kvc::net {
 /// False when it is none of these, or empty.
 [[nodiscard]] bool read_name(tape_value from, bool accepts_text, core::digest_names& digests, core::engine_hash& out);
 
-/// The name a text stands for: a decimal number of up to 64 bits with an optional minus, hexadecimal digits with or without `0x` (more than 16
-/// of them are a digest), and anything else as an opaque key (kv-events.md section 10, case 4). Precondition: not empty.
+/// The name a text stands for: a decimal number of up to 64 bits with an optional minus, hexadecimal digits with or without `0x` (more than
+/// 16 of them are a digest), and anything else as an opaque key (kv-events.md section 10, case 4). Precondition: not empty.
 [[nodiscard]] core::engine_hash name_of_text(std::string_view text, core::digest_names& digests);
 
 /// Whether a name stands in the list twice. `scratch` keeps its memory.

@@ -1,12 +1,13 @@
 #include "net/fleet_service.hpp"
 
 #include <algorithm>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <map>
 #include <stdexcept>
 #include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "core/lane_map.hpp"
 #include "net/log.hpp"

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "core/catalog.hpp"
 #include "core/published.hpp"
@@ -29,7 +30,7 @@ struct service_info {
   std::size_t lane = 0;
   std::chrono::steady_clock::time_point since;      ///< when it was registered
   std::shared_ptr<core::stream_status> status;
-  std::shared_ptr<core::worker_numbers> numbers;    ///< for further workers a stream speaks for
+  std::shared_ptr<core::worker_numbers> numbers;  ///< for further workers a stream speaks for
 };
 
 /// All registered publishers at one moment, sorted by worker key. Immutable.

@@ -1,8 +1,5 @@
 #include "net/metrics.hpp"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
 #include <array>
 #include <limits>
 #include <map>
@@ -10,6 +7,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 #include "net/http_reply.hpp"
 
@@ -160,7 +160,8 @@ void exposition::decoded() {
     for (std::size_t i = 0; i < context_.lanes.size(); ++i) all += pick(context_.lanes.at(i).counters.decoded).get();
     return static_cast<double>(all);
   };
-  MetricFamily& events = begin("kvc_events_total", "Events decoded, by dialect and kind; those never seen are left out", MetricType::Counter);
+  MetricFamily& events =
+      begin("kvc_events_total", "Events decoded, by dialect and kind; those never seen are left out", MetricType::Counter);
   for (std::size_t d = 0; d < core::event_dialect_count; ++d) {
     for (std::size_t k = 0; k < core::event_kind_count; ++k) {
       const double seen = sum([d, k](const core::event_counters& from) -> const lane_counter& { return from.events[d][k]; });
@@ -192,9 +193,12 @@ void exposition::unknown_words(const fleet_view& fleet) {
       if (words.others() != 0) sums[{kind, ""}] += words.others();
     }
   }
-  MetricFamily& family = begin("kvc_unknown_words", "Times a tag, field or medium nobody has told us about was met, by word, over the streams "
-                               "registered now; an empty word stands for all beyond the bound", MetricType::Gauge);
-  for (const auto& [word, times] : sums) add(family, {{"kind", word.first}, {"word", word.second}}).gauge.value = static_cast<double>(times);
+  MetricFamily& family = begin("kvc_unknown_words",
+                               "Times a tag, field or medium nobody has told us about was met, by word, over the streams "
+                               "registered now; an empty word stands for all beyond the bound",
+                               MetricType::Gauge);
+  for (const auto& [word, times] : sums)
+    add(family, {{"kind", word.first}, {"word", word.second}}).gauge.value = static_cast<double>(times);
 }
 
 void exposition::streams(std::chrono::steady_clock::time_point now) {

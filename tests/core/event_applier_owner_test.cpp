@@ -1,10 +1,11 @@
 // The applier where one stream speaks for several ranks or backends.
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/worker_numbers.hpp"
 #include "tests/support/applier_stream.hpp"

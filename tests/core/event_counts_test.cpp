@@ -1,11 +1,12 @@
 // What is counted by name: batches, words of strangers, digests that end alike, groups that are tracked only.
 #include "core/event_counts.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/digest_names.hpp"
 #include "core/name_counts.hpp"

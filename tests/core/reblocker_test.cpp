@@ -2,11 +2,12 @@
 #include "core/reblocker.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/applier_stream.hpp"
 
@@ -200,7 +201,10 @@ BOOST_AUTO_TEST_CASE(branches_share_the_pages_before_them) {
 BOOST_AUTO_TEST_CASE(pages_are_bounded) {
   // A publisher of ever new pages costs a bounded amount of memory, and is told in the count of skipped blocks.
   catalog all;
-  member who{.id = worker_id{1}, .key = {}, .shared_pool = false, .status = nullptr,
+  member who{.id = worker_id{1},
+             .key = {},
+             .shared_pool = false,
+             .status = nullptr,
              .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
   const auto home = *all.join(large_key(), seed, who);
   lane_blocks blocks({.worker = who.id});
@@ -256,7 +260,8 @@ BOOST_AUTO_TEST_CASE(random_trees_of_pages_agree_with_a_strict_model) {
       for (int step = 0; step < 400; ++step) {
         const std::uint64_t name = 1 + random() % pages.size();
         model_page& which = pages.at(name);
-        const bool has_children = std::ranges::any_of(pages, [&](const auto& each) { return each.second.is_held && each.second.parent == name; });
+        const bool has_children =
+            std::ranges::any_of(pages, [&](const auto& each) { return each.second.is_held && each.second.parent == name; });
         if (!which.is_held && (!which.parent || pages.at(*which.parent).is_held)) {
           which.is_held = true;
           at.page(name, which.parent, which.tokens);

@@ -1,4 +1,4 @@
-// The cases that break naive consumers, by their number in kv-events.md section 10: those that are about what a stream does over time.
+// The cases that break naive consumers, by their number in kv-events.md section 10: those that show over several events.
 #include <boost/test/unit_test.hpp>
 
 #include "core/replay_fsm.hpp"
@@ -80,6 +80,34 @@ BOOST_AUTO_TEST_CASE(edge_case_08_copies_are_counted_where_the_publisher_announc
   BOOST_TEST((cursor.observe_live(seqno{1}).what == verdict::duplicate));
 }
 
+BOOST_AUTO_TEST_CASE(edge_case_11_arrays_are_as_long_as_their_version) {
+  // Every generation of vLLM, from batches of two without a medium to lists of twelve, moves the same blocks.
+  for (const event_form form :
+       {event_form::vllm_2025_04, event_form::vllm_2025_06, event_form::vllm_2025_09, event_form::vllm_2025_12, event_form::vllm_2026_02,
+        event_form::vllm_2026_04, event_form::vllm_array, event_form::vllm_map, event_form::vllm_map_batch}) {
+    for (const bool is_binary : {false, true}) {
+      heard_stream at(publisher_type::vllm);
+      at.say(form, stored_of({.names = {1, 2}, .tokens = {1, 2, 3, 4}}), is_binary);
+      at.say(form, stored_of({.names = {3}, .tokens = {5, 6}, .parent = 2}), is_binary);
+      BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 3U);
+      at.say(form, removed_of({2}), is_binary);
+      BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 1U);
+      at.say(form, core::cleared_event{});
+      BOOST_TEST(at.depth({1, 2}) == 0U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_14_a_batch_speaks_for_the_rank_it_names) {
+  // One port for all ranks of an instance: each has blocks of its own.
+  heard_stream at(publisher_type::tensorrt_llm);
+  for (const std::uint32_t rank : {0U, 1U})
+    at.say(event_form::tensorrt_llm_relay, stored_of({.names = {1}, .tokens = {rank, 9}}), false, rank);
+  BOOST_TEST(at.applier->owners() == 2U);
+  BOOST_TEST(at.depth({0, 9}) == 1U);
+  BOOST_TEST(at.depth({1, 9}) == 0U);  // of the registered rank
+}
+
 BOOST_AUTO_TEST_CASE(edge_case_15_groups_have_names_of_their_own_and_only_whole_ones_answer) {
   // A hybrid model's groups use one hash for different blocks; a sliding window must not vouch for what it has forgotten.
   heard_stream at(publisher_type::vllm);
@@ -118,6 +146,44 @@ BOOST_AUTO_TEST_CASE(edge_case_17_blocks_of_another_size_are_made_to_fit) {
   }
   BOOST_TEST(pages.depth({0, 1, 2, 3}) == 1U);  // the third page is half a block
   BOOST_TEST(pages.tally.reblocked_pages == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_19_tokens_are_unsigned) {
+  // Up to 2^32-1; folded into a signed number two prompts would look alike.
+  heard_stream at(publisher_type::vllm);
+  at.say(event_form::vllm_array, stored_of({.names = {1}, .tokens = {0x8000'0000U, 0xFFFF'FFFFU}}));
+  BOOST_TEST(at.depth({0x8000'0000U, 0xFFFF'FFFFU}) == 1U);
+  BOOST_TEST(at.depth({0x8000'0000U, 0x7FFF'FFFFU}) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_22_a_clear_reaches_as_far_as_its_publisher_does) {
+  // An engine resets its device; a store's backend empties all its media, and leaves the other backends and tenants alone.
+  heard_stream engine(publisher_type::vllm);
+  engine.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
+  engine.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}, .medium = medium_id::cpu}));
+  BOOST_TEST(engine.hear_hex(samples::vllm_map_cleared));
+  BOOST_TEST(engine.depth({1, 2}, core::mask_of(medium_id::gpu)) == 0U);
+  BOOST_TEST(engine.depth({1, 2}, core::mask_of(medium_id::cpu)) == 1U);
+
+  heard_stream pool(publisher_type::mooncake, core::publisher_class::pool);
+  const auto at_backend = [](std::string name, std::uint64_t hash, std::vector<std::uint32_t> tokens, medium_id medium) {
+    core::stored_event made = stored_of({.names = {hash}, .tokens = std::move(tokens), .medium = medium});
+    made.scope.backend = std::move(name);
+    return made;
+  };
+  pool.apply(at_backend("node-1", 1, {1, 2}, medium_id::cpu));
+  pool.apply(at_backend("node-1", 2, {3, 4}, medium_id::disk));
+  pool.apply(at_backend("node-2", 3, {5, 6}, medium_id::cpu));
+  BOOST_TEST(pool.applier->names() == 3U);
+  core::cleared_event cleared;
+  cleared.scope.backend = "node-1";
+  cleared.scope.tenant = "another";
+  pool.say(event_form::mooncake_branch, cleared);
+  BOOST_TEST(pool.applier->names() == 3U);
+  cleared.scope.tenant = "default";
+  pool.say(event_form::mooncake_branch, cleared);
+  BOOST_TEST(pool.applier->names() == 1U);
+  BOOST_TEST(pool.hear_hex(samples::mooncake_old_remove_all));
 }
 
 BOOST_AUTO_TEST_CASE(edge_case_23_a_number_that_goes_back_is_a_new_life) {
@@ -167,6 +233,17 @@ BOOST_AUTO_TEST_CASE(edge_case_26_messages_of_another_shape_are_refused_one_by_o
   BOOST_TEST(live({"", "", seven, "payload"}).error() == make_error_code(errc::bad_frame_count));
   BOOST_TEST(live({"", "four", "payload"}).error() == make_error_code(errc::bad_seqno_frame));
   BOOST_TEST(live({"", seven, "payload"}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_29_an_empty_batch_is_a_batch) {
+  // It says nothing and takes its number.
+  heard_stream at(publisher_type::vllm);
+  BOOST_TEST(at.hear(batch_of(0, [](msgpack_writer&) {})));
+  BOOST_TEST(at.with.batch.events.empty());
+  core::stream_cursor cursor;
+  BOOST_TEST((cursor.observe_live(seqno{0}).what == verdict::contiguous));
+  cursor.applied(seqno{0});
+  BOOST_TEST((cursor.observe_live(seqno{1}).what == verdict::contiguous));
 }
 
 BOOST_AUTO_TEST_CASE(edge_case_30_topics_are_told_apart_whole) {

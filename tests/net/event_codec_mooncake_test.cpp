@@ -49,7 +49,9 @@ std::string envelope(std::string_view word, const std::vector<std::pair<std::str
 auto text(std::string value) {
   return [value](msgpack_writer& to) { to.string(value); };
 }
-void empty_list(msgpack_writer& to) { to.array(0); }
+void empty_list(msgpack_writer& to) {
+  to.array(0);
+}
 
 core::registration pool_of(std::string backend = {}) {
   core::registration made = applier::registered(core::publisher_type::mooncake, core::publisher_class::pool);
@@ -143,8 +145,8 @@ BOOST_AUTO_TEST_CASE(a_removal_of_the_master_means_every_medium) {
   BOOST_TEST(bare(removed.hashes) == std::vector<std::uint64_t>{12345}, boost::test_tools::per_element());
   BOOST_TEST(removed.scope.object_key == "12345");
   BOOST_TEST(removed.scope.backend.value_or("") == "store-node-1");
-  const auto& of_branch = with.only<core::removed_event>(
-      envelope("removed", {{"model_name", text("m")}, {"medium", text("disk")}, {"object_key", text("k")}, {"connector_block_hash", text("0x0c")}}));
+  const auto& of_branch = with.only<core::removed_event>(envelope(
+      "removed", {{"model_name", text("m")}, {"medium", text("disk")}, {"object_key", text("k")}, {"connector_block_hash", text("0x0c")}}));
   BOOST_TEST(!of_branch.all_media);
   BOOST_TEST((of_branch.scope.medium == core::medium_id::disk));
   BOOST_TEST(bare(of_branch.hashes) == std::vector<std::uint64_t>{12}, boost::test_tools::per_element());
@@ -174,7 +176,8 @@ BOOST_AUTO_TEST_CASE(a_connector_s_hash_is_the_engine_s_digest) {
 BOOST_AUTO_TEST_CASE(raw_keys_are_handed_out_and_counted_as_unplaced) {
   // The later master forwards keys only; what is in them the keeper of the objects must tell.
   heard_stream at(pool_of());
-  BOOST_TEST(at.hear(envelope("stored", {{"object_key", text("m@tp_rank:0@abcdef")}, {"medium", text("cpu")}, {"seq_hashes", empty_list}})));
+  BOOST_TEST(
+      at.hear(envelope("stored", {{"object_key", text("m@tp_rank:0@abcdef")}, {"medium", text("cpu")}, {"seq_hashes", empty_list}})));
   BOOST_TEST_REQUIRE(at.with.batch.events.size() == 1U);
   const auto& stored = std::get<core::object_event>(at.with.batch.events[0]);
   BOOST_TEST((stored.what == change::stored));

@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(a_map_carries_the_salt_as_a_member) {
 
 BOOST_AUTO_TEST_CASE(every_generation_moves_the_same_blocks) {
   // Arrays of 6, 7 and 8, batches of 2 and 3, and maps: one page per event, chained by parent, gone in one removal.
-  for (const event_form form : {event_form::sglang_2025_05, event_form::sglang_2025_06, event_form::sglang_2026_02, event_form::sglang_map}) {
+  for (const event_form form :
+       {event_form::sglang_2025_05, event_form::sglang_2025_06, event_form::sglang_2026_02, event_form::sglang_map}) {
     heard_stream at(core::publisher_type::sglang);
     at.say(form, stored_of({.names = {~std::uint64_t{0}}, .tokens = {1, 2}}));
     at.say(form, stored_of({.names = {12}, .tokens = {3, 4}, .parent = ~std::uint64_t{0}}));
@@ -70,7 +71,8 @@ BOOST_AUTO_TEST_CASE(every_generation_moves_the_same_blocks) {
     BOOST_TEST(at.depth({1, 2, 3, 4}) == 1U);
     at.say(form, core::cleared_event{});
     BOOST_TEST(at.depth({1, 2}) == 0U);
-    BOOST_TEST(counted(at.with, form == event_form::sglang_map ? core::event_dialect::sglang_map : core::event_dialect::sglang_array) == 1U);
+    BOOST_TEST(counted(at.with, form == event_form::sglang_map ? core::event_dialect::sglang_map : core::event_dialect::sglang_array) ==
+               1U);
   }
 }
 

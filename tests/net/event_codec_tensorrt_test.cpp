@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(multimodal_items_keep_blocks_apart) {
   const auto& stored = with.only<core::stored_event>(batch_of(1, write_multimodal));
   BOOST_TEST_REQUIRE(stored.extra_keys.size() == 3U);
   BOOST_TEST(stored.extra_keys[0].empty());
-  BOOST_TEST(stored.extra_keys[1] == samples::from_hex("9292070092" "0709"));
+  BOOST_TEST(stored.extra_keys[1] == samples::from_hex("9292070092"
+                                                       "0709"));
   BOOST_TEST(stored.extra_keys[2] == samples::from_hex("9108"));
 }
 
