@@ -157,10 +157,15 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
       uncounted_.remove(removed.hashes, scope.group, medium);
       continue;
     }
-    for (const engine_hash each : removed.hashes) {
-      const engine_hash name = in_group(each, scope.group);
-      if (pages_.pages() == 0 || !pages_.remove(name, medium, each_medium)) blocks_.remove(name, medium, each_medium);
+    std::span<const engine_hash> names = names_in_group(removed.hashes, scope.group);
+    if (pages_.pages() != 0) {
+      unpaged_.clear();
+      for (const engine_hash name : names) {
+        if (!pages_.remove(name, medium, each_medium)) unpaged_.push_back(name);
+      }
+      names = unpaged_;
     }
+    for (const engine_hash name : names) blocks_.remove(name, medium, each_medium);
   }
   // Where every medium is meant, not to be on one of them is no surprise.
   if (removed.all_media) each_medium.unknown_removals = 0;
