@@ -1,13 +1,13 @@
 #include "net/fleet_service.hpp"
 
 #include <algorithm>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "core/lane_map.hpp"
 #include "net/log.hpp"
@@ -54,7 +54,7 @@ struct fleet_service::state {
   // Control lane only.
   core::lane_map homes;
   std::map<core::worker_key, entry> entries;
-  std::uint32_t next_worker = 0;
+  std::shared_ptr<core::worker_numbers> numbers = std::make_shared<core::worker_numbers>();  ///< streams draw from it on their lanes
 
   core::published<fleet_view> view;
 
@@ -87,11 +87,13 @@ struct fleet_service::state {
       old = existing->second;
     }
     if (!catalog->accepts(wanted.partition, wanted.hash_seed)) co_return error_code(core::errc::seed_conflict);
-    if (next_worker == std::numeric_limits<std::uint32_t>::max()) co_return error_code(core::errc::workers_exhausted);
+    const auto worker = numbers->next();
+    if (!worker) co_return error_code(core::errc::workers_exhausted);
 
     service_info info;
     info.registration = wanted;
-    info.worker = core::worker_id{next_worker++};
+    info.worker = *worker;
+    info.numbers = numbers;
     info.generation = core::generation{generation};
     info.since = std::chrono::steady_clock::now();
     info.status = std::make_shared<core::stream_status>();

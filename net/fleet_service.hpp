@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,11 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+
 #include "core/catalog.hpp"
 #include "core/published.hpp"
 #include "core/registration.hpp"
 #include "core/snapshot.hpp"
 #include "core/stream_status.hpp"
+#include "core/worker_numbers.hpp"
 #include "net/errc.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
@@ -30,6 +32,7 @@ struct service_info {
   std::size_t lane = 0;
   std::chrono::steady_clock::time_point since;      ///< when it was registered
   std::shared_ptr<core::stream_status> status;
+  std::shared_ptr<core::worker_numbers> numbers;  ///< for further workers a stream speaks for
 };
 
 /// All registered publishers at one moment, sorted by worker key. Immutable.

@@ -47,6 +47,8 @@ class stream_sink {
 
  private:
   void count(const core::apply_tally& tally);
+  void note_unknown(const core::unknown_word& word);
+  void note_other_rank();
   void show_blocks();
 
   lane* lane_;
