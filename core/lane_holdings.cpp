@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/hash_compare.hpp"
+#include "core/quiescence.hpp"
 
 namespace kvc::core {
 namespace {
@@ -108,6 +109,7 @@ void lane_holdings::forget_names_behind(const run_store& store, const run& in, s
 /// When the last who held more than half of a run lets go of that, the rest is cut off; so no more than half of a run is kept for nobody,
 /// unless something stands behind it.
 void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
+  const quiescent_scope reading;  // another lane may put a wider column in its place just now
   run& in = *of.in;
   const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
   if (old_cutoff <= blocks / 2 || of.cutoff > blocks / 2) return;
