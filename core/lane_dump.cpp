@@ -76,6 +76,7 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
     }
     // Not before: whoever has found its place up to now is in a run.
     at.holdings_ = holdings_.used();
+    at.moves_ = holdings_.moves();
     at.seen_.reserve(at.holdings_.size());
     next_step(step::finding);
   }
@@ -86,6 +87,12 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
       const holding& held = holdings_.at(at.holdings_[at.next_]);
       const bool is_known = held.in != nullptr && held.home < at.homes_.size();  // else it has come since the dump began
       if (is_known && at.is_wanted_[held.home]) find_run(held.in, held.home, at, spent);
+      // Blocks that moved to another run meanwhile are found on another round; those of runs found already do not move any more.
+      if (at.next_ + 1 == at.holdings_.size() && at.moves_ != holdings_.moves()) {
+        at.holdings_ = holdings_.used();
+        at.moves_ = holdings_.moves();
+        at.next_ = static_cast<std::size_t>(-1);  // the loop goes on with the first
+      }
     }
     next_step(step::paths);
   }

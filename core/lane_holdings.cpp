@@ -141,7 +141,7 @@ void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t l
     all_[which].cutoff = length;
     publish(all_[which]);
   };
-  (void)store.try_move_tail(from, length, visits, slot, move);
+  if (store.try_move_tail(from, length, visits, slot, move)) ++moves_;
 }
 
 std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {

@@ -123,6 +123,9 @@ class lane_holdings {
   /// While frozen, other workers cannot make these holdings change (see make_way).
   void freeze(bool is_frozen) noexcept { is_frozen_ = is_frozen; }
 
+  /// How often blocks have gone from one holding to another: a list made by `used` before may lack the other one.
+  [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
+
   [[nodiscard]] std::vector<std::uint32_t> used() const;
   [[nodiscard]] media_mask media() const noexcept { return media_; }
 
@@ -157,6 +160,7 @@ class lane_holdings {
   std::vector<slot_use> slots_;        ///< few: partitions times media
   media_mask media_ = 0;               ///< ever used
   bool is_frozen_ = false;
+  std::uint64_t moves_ = 0;
   std::uint32_t last_ = none;          ///< where the last name was found
   std::uint32_t last_offset_ = 0;
 };

@@ -135,6 +135,7 @@ class dump_cursor {
   std::vector<bool> is_wanted_;                       ///< by home
   std::vector<engine_hash> waiting_;                  ///< to be told
   std::vector<std::uint32_t> holdings_;               ///< whose runs are to be found
+  std::uint64_t moves_ = 0;               ///< see lane_holdings::moves
   std::vector<run*> runs_;                            ///< held; each pinned once
   boost::unordered_flat_map<const run*, seen> seen_;  ///< those and the runs they stand behind
   std::size_t next_ = 0;                              ///< in whichever list the step walks
