@@ -60,6 +60,8 @@ class event_applier {
   /// the standard hash gives equal names to equal blocks only, in any group.
   [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
   [[nodiscard]] bool is_counted_group(const event_scope& scope);
+  /// Brings near what the three events behind `at` will need; see lane_blocks::expect.
+  void look_ahead(const event_batch& batch, std::size_t at) const noexcept;
   void store(const stored_event& stored, apply_tally& tally);
   void remove(const removed_event& removed, apply_tally& tally);
   [[nodiscard]] bool clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally);
