@@ -61,11 +61,9 @@ void level_fold::descend(const slot_table& slots, const member_map& members, mat
   std::ranges::make_heap(levels.reaches, is_shallower);
   levels_left_ = levels.levels.size();
   reaches_left_ = levels.reaches.size();
-  // One more than asked for tells whether any has to be left out, on which the order depends; with nobody left out for his depth it is
-  // known.
+  // The order depends on whether any has to be left out. With a floor only one more than asked for tells; without, it is a precondition.
   const std::size_t enough = bounds.least == 0 || bounds.most == fold_bounds::any_number ? bounds.most : bounds.most + 1;
-  // Cells change places while queries run, so that a worker may be seen twice: its deeper cell, which comes first, was right at some
-  // moment.
+  // Cells change places while queries run, so a worker may be seen twice: its deeper cell, which comes first, was right at some moment.
   auto visit = [&](std::uint32_t slot, std::uint32_t depth) {
     const slot_owner who = slots.owner(slot);
     const member_map::seat* const seat = members.find(who.worker);
