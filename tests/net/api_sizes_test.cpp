@@ -1,5 +1,6 @@
 // How large the index is, over HTTP, against workers whose blocks are stored as a lane would.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,13 @@ bool has(const raw_answer& answer, std::string_view text) {
 
 /// Two ranks of one engine.
 struct sizes_fixture : test::api_fixture {
-  sizes_fixture() {
+  std::shared_ptr<core::partition> enroll() {
     join("a", 0);
     join("a", 1);
-    const auto view = catalog.view().get();
-    home = view->partitions.begin()->second->partition;
+    return catalog.view().get()->partitions.begin()->second->partition;
   }
 
-  std::shared_ptr<core::partition> home;
+  std::shared_ptr<core::partition> home = enroll();
   core::lane_blocks first{{.worker = find_member("a", 0).id}};
   core::lane_blocks second{{.worker = find_member("a", 1).id}};
 
