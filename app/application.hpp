@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/log_sink.hpp"
+#include "app/memory_trim.hpp"
 #include "app/service_notify.hpp"
 #include "app/settings.hpp"
 #include "app/signals.hpp"
@@ -64,6 +65,7 @@ class application {
   net::http_server server_;
   std::optional<signals> signals_;
   std::optional<service_notify> notify_;
+  std::optional<memory_trim> trim_;
   std::promise<void> asked_to_stop_;
   std::vector<std::function<bool()>> stops_;  ///< one per started part; false: it did not stop cleanly
 };

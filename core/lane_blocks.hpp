@@ -99,6 +99,8 @@ class lane_blocks {
   };
 
   [[nodiscard]] std::uint16_t home_index(const std::shared_ptr<partition>& home);
+  void count_held(std::uint16_t home, medium_id medium, std::uint64_t more);
+  void count_gone(std::uint16_t home, medium_id medium, std::uint64_t fewer);
   [[nodiscard]] run_store& runs_of(std::uint16_t home) { return homes_[home]->index().runs(); }
   [[nodiscard]] bool is_same_block(const place& left, const place& right) const;
   [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
@@ -141,6 +143,7 @@ class lane_blocks {
 
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;
+  std::vector<std::shared_ptr<entry_count::part>> entries_;  ///< held in each home
   std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
   lane_holdings holdings_;
   std::unordered_map<engine_hash, copies> odd_;    ///< the whole truth about each name in it

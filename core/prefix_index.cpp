@@ -149,6 +149,15 @@ void match_all(const run_store& runs, const Walk& query, const match_scope& scop
   while (!match_general(runs, query, scope, out)) continue;
 }
 
+template <class Walk>
+bool match_levels_only(const run_store& runs, const Walk& query, const match_scope& scope, match_levels& out) {
+  const quiescent_scope reading;
+  out.clear();
+  if (!is_simple(runs, scope)) return false;
+  if (query.size() != 0) buffers().walk.run(runs.directory(), runs.slots().end(), query, out);
+  return true;
+}
+
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -167,11 +176,11 @@ void prefix_index::match(std::span<const seq_hash> query, const match_scope& sco
 }
 
 bool prefix_index::match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const {
-  const quiescent_scope reading;
-  out.clear();
-  if (!is_simple(runs_, scope)) return false;
-  if (!query.empty()) buffers().walk.run(runs_.directory(), runs_.slots().end(), local_walk(query, seed()), out);
-  return true;
+  return match_levels_only(runs_, local_walk(query, seed()), scope, out);
+}
+
+bool prefix_index::match(std::span<const seq_hash> query, const match_scope& scope, match_levels& out) const {
+  return match_levels_only(runs_, sequence_walk(query, seed()), scope, out);
 }
 
 std::size_t prefix_index::count_held() const {

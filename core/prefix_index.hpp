@@ -45,6 +45,7 @@ class prefix_index {
   /// cleared first. False, and nothing found, where slots cannot stand for themselves: several media, pools, or blocks outside the runs. Any
   /// lane; slots are told by `slots()`, inside the same quiescent scope if they are to be those of the answer.
   [[nodiscard]] bool match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const;
+  [[nodiscard]] bool match(std::span<const seq_hash> query, const match_scope& scope, match_levels& out) const;
 
   [[nodiscard]] const slot_table& slots() const noexcept { return runs_.slots(); }
 
