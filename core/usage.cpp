@@ -157,6 +157,7 @@ bool usage_ledger::take_out_of_flight(std::uint32_t id, std::uint32_t piece) noe
   if (piece == 0 || one.piece != piece) return false;
   salt_state& salt = keys_.salts()[one.salt];
   one.piece = 0;
+  newest_thinned_ = std::max(newest_thinned_, piece);
   --salt.keys_in_flight;
   salt.bytes_in_flight -= one.bytes;
   --in_flight_;

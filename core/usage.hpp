@@ -74,6 +74,8 @@ class usage_ledger {
   void put_in_flight(std::uint32_t id, std::uint32_t piece) noexcept;
   /// The key may be planned again, if it is still in flight under `piece`. False when it was not.
   bool take_out_of_flight(std::uint32_t id, std::uint32_t piece) noexcept;
+  /// The highest piece that has lost a key so far, by an event or on request; 0: none.
+  [[nodiscard]] std::uint32_t newest_thinned_piece() const noexcept { return newest_thinned_; }
 
   [[nodiscard]] std::uint64_t total_bytes() const noexcept { return total_bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
@@ -99,6 +101,7 @@ class usage_ledger {
   key_store keys_;
   std::uint64_t total_bytes_ = 0;
   std::size_t in_flight_ = 0;
+  std::uint32_t newest_thinned_ = 0;
   bool is_seeding_ = false;
   boost::unordered_flat_set<std::uint64_t> removed_;  ///< digests of keys removed since seeding began
   usage_counters counters_;
