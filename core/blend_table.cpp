@@ -4,17 +4,15 @@
 #include <array>
 
 #include "core/block_hasher.hpp"
-#include "core/object_key.hpp"
 
 namespace kvc::core {
 namespace {
 
-std::uint64_t digest_text(std::string_view text) { return digest(std::as_bytes(std::span(text.data(), text.size()))); }
-
-bool is_lower_hex(std::string_view text) {
-  const auto is_digit = [](char each) { return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'f'); };
-  return !text.empty() && text.size() % 2 == 0 && std::ranges::all_of(text, is_digit);
+/// Of a packed text: the same for equal texts.
+std::uint64_t digest_of(std::string_view bytes, bool is_hex) {
+  return digest(std::as_bytes(std::span(bytes.data(), bytes.size()))) ^ (is_hex ? 0 : 0x9E3779B97F4A7C15);
 }
+std::uint64_t digest_of(const packed_text& text) { return digest_of(text.bytes(), text.is_hex()); }
 
 }  // namespace
 
@@ -34,14 +32,23 @@ std::size_t blend_table::publish(std::string_view scope, std::span<const Token> 
   }
   if (from >= chunks) return 0;
   const std::uint32_t in = join_scope(scope);
+  const std::size_t end = from + std::min(count, chunks - from);
   std::size_t fresh = 0;
-  for (std::size_t i = from; i < chunks && i - from < count; ++i) {
-    if (object_keys[i].size() > options_.longest_key) {
-      ++counters_.refused_keys;
-      continue;
+  // The tables are much larger than any cache: the lines of some chunks are fetched while their hashes are worked out.
+  constexpr std::size_t group = 16;
+  std::array<newcomer, group> next;
+  for (std::size_t first = from; first < end; first += group) {
+    const std::size_t these = std::min(group, end - first);
+    for (std::size_t i = 0; i < these; ++i) {
+      const std::uint64_t fingerprint = polynomial_hash(tokens.subspan((first + i) * length, length));
+      next[i] = {.fingerprint = fingerprint, .mixed = mixed(in, fingerprint), .key_digest = digest_of(packed_text(object_keys[first + i]))};
+      index_.prefetch_word(next[i].mixed);
+      index_.prefetch_slots(next[i].mixed);
+      objects_by_text_.prefetch(next[i].key_digest);
     }
-    const std::uint64_t fingerprint = polynomial_hash(tokens.subspan(i * length, length));
-    if (insert(in, fingerprint, object_keys[i], old_st_base + i * length)) ++fresh;
+    for (std::size_t i = 0; i < these; ++i) {
+      if (insert(in, next[i], object_keys[first + i], old_st_base + (first + i) * length)) ++fresh;
+    }
   }
   leave_scope(in);
   return fresh;
@@ -63,9 +70,12 @@ std::uint32_t blend_table::find_chunk(std::uint32_t in, std::uint64_t fingerprin
   return found;
 }
 
-bool blend_table::insert(std::uint32_t in, std::uint64_t fingerprint, std::string_view key, std::uint64_t old_st) {
-  const std::uint64_t at = mixed(in, fingerprint);
-  if (const std::uint32_t known = find_chunk(in, fingerprint, at); known != no_record) {
+bool blend_table::insert(std::uint32_t in, const newcomer& one, std::string_view key, std::uint64_t old_st) {
+  if (key.size() > options_.longest_key) {
+    ++counters_.refused_keys;
+    return false;
+  }
+  if (const std::uint32_t known = find_chunk(in, one.fingerprint, one.mixed); known != no_record) {
     ++counters_.known;  // publishing again shows that it is in use
     unlink(known);
     append_newest(known);
@@ -75,16 +85,16 @@ bool blend_table::insert(std::uint32_t in, std::uint64_t fingerprint, std::strin
     ++counters_.evicted;
     erase(oldest_);
   }
-  const std::uint32_t object_id = join_object(key);
+  const std::uint32_t object_id = join_object(packed_text(key), one.key_digest);
   if (object_id == no_record) return false;
   const std::uint32_t id = chunks_.take();
-  if (!index_.add(at, id)) {
+  if (!index_.add(one.mixed, id)) {
     chunks_.give_back(id);
     leave_object(object_id);
     return false;
   }
   chunk_record& fresh = chunks_[id];
-  fresh.fingerprint = fingerprint;
+  fresh.fingerprint = one.fingerprint;
   fresh.old_st = old_st;
   fresh.scope = in;
   fresh.object = object_id;
@@ -112,9 +122,10 @@ void blend_table::erase(std::uint32_t id) {
 
 std::size_t blend_table::remove(std::string_view key, std::size_t most) {
   std::size_t removed = 0;
-  const std::uint64_t at = digest_text(key);
+  const packed_text text(key);
+  const std::uint64_t at = digest_of(text);
   while (removed < most) {
-    const std::uint32_t id = find_object(key, at);
+    const std::uint32_t id = find_object(text, at);
     if (id == no_record) break;
     erase(objects_[id].first);
     ++removed;
@@ -146,15 +157,11 @@ void blend_table::unlink(std::uint32_t id) {
   (one.newer == no_record ? newest_ : chunks_[one.newer].older) = one.older;
 }
 
-std::uint32_t blend_table::find_object(std::string_view key, std::uint64_t digest) const {
-  std::string bytes;
-  const bool is_hex = is_lower_hex(key);
-  if (is_hex) (void)decode_hex(key, bytes);
-  const std::string_view text = is_hex ? std::string_view(bytes) : key;
+std::uint32_t blend_table::find_object(const packed_text& key, std::uint64_t digest) const {
   std::uint32_t found = no_record;
   (void)objects_by_text_.find(digest, [&](name_spot spot) {
     const object_record& one = objects_[number_of(spot)];
-    if (one.is_hex != is_hex || one.text.view() != text) return false;
+    if (one.is_hex != key.is_hex() || one.text.view() != key.bytes()) return false;
     found = number_of(spot);
     return true;
   });
@@ -162,20 +169,17 @@ std::uint32_t blend_table::find_object(std::string_view key, std::uint64_t diges
 }
 
 /// The number of an object key, new or known; `no_record` when the table of keys is full.
-std::uint32_t blend_table::join_object(std::string_view key) {
-  const std::uint64_t at = digest_text(key);
-  if (const std::uint32_t known = find_object(key, at); known != no_record) return known;
+std::uint32_t blend_table::join_object(const packed_text& key, std::uint64_t digest) {
+  if (const std::uint32_t known = find_object(key, digest); known != no_record) return known;
   const std::uint32_t id = objects_.take();
-  if (!objects_by_text_.add(at, spot_of_number(id))) {
+  if (!objects_by_text_.add(digest, spot_of_number(id))) {
     objects_.give_back(id);
     return no_record;
   }
   object_record& fresh = objects_[id];
   fresh.serial = next_serial_++;
-  fresh.is_hex = is_lower_hex(key);
-  std::string bytes;
-  if (fresh.is_hex) (void)decode_hex(key, bytes);
-  fresh.text.assign(fresh.is_hex ? std::string_view(bytes) : key);
+  fresh.is_hex = key.is_hex();
+  fresh.text.assign(key.bytes());
   text_bytes_ += fresh.text.heap_bytes();
   return id;
 }
@@ -184,17 +188,13 @@ std::uint32_t blend_table::join_object(std::string_view key) {
 void blend_table::leave_object(std::uint32_t id) {
   const object_record& one = objects_[id];
   if (one.first != no_record) return;
-  objects_by_text_.remove(digest_text(object_key(id)), spot_of_number(id));
+  objects_by_text_.remove(digest_of(one.text.view(), one.is_hex), spot_of_number(id));
   text_bytes_ -= one.text.heap_bytes();
   objects_.give_back(id);
 }
 
 std::string blend_table::object_key(std::uint32_t object) const {
-  const auto text = objects_[object].text.view();
-  if (!objects_[object].is_hex) return std::string(text);
-  std::string hex;
-  append_hex(text, hex);
-  return hex;
+  return unpacked(objects_[object].text.view(), objects_[object].is_hex);
 }
 
 std::optional<std::uint32_t> blend_table::find_scope(std::string_view scope) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/chunk_index.hpp"
+#include "core/hex.hpp"
 #include "core/inline_bytes.hpp"
 #include "core/name_table.hpp"
 #include "core/polynomial_hash.hpp"
@@ -99,7 +100,7 @@ class blend_table {
   struct object_record {
     std::uint64_t serial = 0;
     std::uint32_t first = no_record;  ///< its chunks
-    bool is_hex = false;              ///< lower-case hex, kept as the bytes it spells
+    bool is_hex = false;              ///< of `packed_text`
     inline_bytes text;
   };
   struct scope_record {
@@ -107,13 +108,19 @@ class blend_table {
     std::uint64_t chunks = 0;
   };
 
-  bool insert(std::uint32_t in, std::uint64_t fingerprint, std::string_view key, std::uint64_t old_st);
+  /// A chunk about to be published: everything that can be worked out before the tables are touched.
+  struct newcomer {
+    std::uint64_t fingerprint = 0;
+    std::uint64_t mixed = 0;
+    std::uint64_t key_digest = 0;
+  };
+  bool insert(std::uint32_t in, const newcomer& one, std::string_view key, std::uint64_t old_st);
   void erase(std::uint32_t id);
   void append_newest(std::uint32_t id);
   void unlink(std::uint32_t id);
   [[nodiscard]] std::uint32_t find_chunk(std::uint32_t in, std::uint64_t fingerprint, std::uint64_t mixed) const;
-  [[nodiscard]] std::uint32_t find_object(std::string_view key, std::uint64_t digest) const;
-  [[nodiscard]] std::uint32_t join_object(std::string_view key);
+  [[nodiscard]] std::uint32_t find_object(const packed_text& key, std::uint64_t digest) const;
+  [[nodiscard]] std::uint32_t join_object(const packed_text& key, std::uint64_t digest);
   void leave_object(std::uint32_t id);
   [[nodiscard]] std::uint32_t join_scope(std::string_view name);
   void leave_scope(std::uint32_t id);

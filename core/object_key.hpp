@@ -15,7 +15,7 @@ inline constexpr std::size_t longest_salt = 128;
 
 /// All five fields are the identity. Views: whoever makes one keeps the texts alive. (Source: spec coordinator-api, "Key".)
 struct object_key {
-  std::string_view hash;   ///< of the chunk, as bytes and not as hex; may be empty
+  std::string_view hash;   ///< of the chunk, as bytes and not as hex (`hex.hpp`); may be empty
   std::string_view model;
   std::int64_t kv_rank = 0;         ///< world size, ranks and local sizes, packed by the client; any number
   std::uint64_t object_group = 0;
@@ -36,13 +36,6 @@ struct owned_object_key {
   [[nodiscard]] object_key view() const { return {hash, model, kv_rank, object_group, salt}; }
   friend auto operator<=>(const owned_object_key&, const owned_object_key&) = default;
 };
-
-/// Appends the bytes that `hex` spells. Either case; blanks between the pairs are skipped, as Python's bytes.fromhex does.
-/// Errors: `hash_not_hex`; then `out` is as before.
-[[nodiscard]] result<void> decode_hex(std::string_view hex, std::string& out);
-
-/// Appends `bytes` in lower-case hex.
-void append_hex(std::string_view bytes, std::string& out);
 
 /// Whether an MP server could have made this key.
 /// Errors: `model_not_allowed` ('@' in the model), `salt_not_allowed` (one of `@ / \ NUL`), `salt_too_long` (over `longest_salt` characters).
