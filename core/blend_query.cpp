@@ -6,7 +6,8 @@
 namespace kvc::core {
 namespace {
 
-/// Windows that are hashed, then looked for, then looked at: enough to have many cache misses under way, few enough to stay in the first cache.
+/// Windows that are hashed, then looked for, then looked at: enough to have many cache misses under way, few enough to stay in the first
+/// cache.
 constexpr std::size_t block = 512;
 
 }  // namespace

@@ -1,12 +1,13 @@
 // One prompt held against the blend table: every offset, one pass, in slices.
 #pragma once
 
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/blend_table.hpp"
 #include "core/polynomial_hash.hpp"
@@ -22,9 +23,9 @@ struct blend_match {
   friend bool operator==(const blend_match&, const blend_match&) = default;
 };
 
-/// The matches of one prompt, by rising position; each object key once, where it is met first. Overlapping ones are all told: the client chooses.
-/// (Spec coordinator-api, "CacheBlend directory".) Several queries may be under way at once, and the table may change between two slices.
-/// Pure; one lane, the table's.
+/// The matches of one prompt, by rising position; each object key once, where it is met first. Overlapping ones are all told: the client
+/// chooses. (Spec coordinator-api, "CacheBlend directory".) Several queries may be under way at once, and the table may change between two
+/// slices. Pure; one lane, the table's.
 class blend_query {
  public:
   /// `scope`: a model. `stride`: tokens from one looked-at offset to the next, at least 1.
@@ -43,8 +44,8 @@ class blend_query {
   std::string scope_;
   std::size_t stride_;
   rolling_hash hashes_;
-  std::size_t at_ = 0;      ///< the next window to hash
-  std::size_t probe_ = 0;   ///< the next one to look at: a multiple of the stride
+  std::size_t at_ = 0;                             ///< the next window to hash
+  std::size_t probe_ = 0;                          ///< the next one to look at: a multiple of the stride
   boost::unordered_flat_set<std::uint64_t> told_;  ///< serials of the object keys that were found
   std::vector<blend_match> matches_;
 };

@@ -12,7 +12,9 @@ namespace {
 std::uint64_t digest_of(std::string_view bytes, bool is_hex) {
   return digest(std::as_bytes(std::span(bytes.data(), bytes.size()))) ^ (is_hex ? 0 : 0x9E3779B97F4A7C15);
 }
-std::uint64_t digest_of(const packed_text& text) { return digest_of(text.bytes(), text.is_hex()); }
+std::uint64_t digest_of(const packed_text& text) {
+  return digest_of(text.bytes(), text.is_hex());
+}
 
 }  // namespace
 
@@ -54,10 +56,10 @@ std::size_t blend_table::publish(std::string_view scope, std::span<const Token> 
   return fresh;
 }
 
-template std::size_t blend_table::publish(std::string_view, std::span<const std::uint32_t>, std::span<const std::string_view>, std::uint64_t,
-                                          std::size_t, std::size_t);
-template std::size_t blend_table::publish(std::string_view, std::span<const std::uint64_t>, std::span<const std::string_view>, std::uint64_t,
-                                          std::size_t, std::size_t);
+template std::size_t blend_table::publish(std::string_view, std::span<const std::uint32_t>, std::span<const std::string_view>,
+                                          std::uint64_t, std::size_t, std::size_t);
+template std::size_t blend_table::publish(std::string_view, std::span<const std::uint64_t>, std::span<const std::string_view>,
+                                          std::uint64_t, std::size_t, std::size_t);
 
 std::uint32_t blend_table::find_chunk(std::uint32_t in, std::uint64_t fingerprint, std::uint64_t mixed) const {
   std::uint32_t found = no_record;
@@ -81,7 +83,7 @@ bool blend_table::insert(std::uint32_t in, const newcomer& one, std::string_view
     append_newest(known);
     return false;
   }
-  if (chunks_.size() >= options_.most_chunks) {
+  while (oldest_ != no_record && (chunks_.size() >= options_.most_chunks || text_bytes_ > options_.most_text_bytes)) {
     ++counters_.evicted;
     erase(oldest_);
   }

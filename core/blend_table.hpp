@@ -33,18 +33,18 @@ struct blend_counters {
 
 /// The directory of all scopes: an exact map from (scope, fingerprint of a chunk) to (object key, where the chunk stood).
 ///
-/// Chunks are of one length for all. The first publisher of a fingerprint in a scope wins. 64 bits are trusted: tokens are not kept. When the
-/// table is full, the chunk that has gone longest without being matched or published makes room; nothing else ties it to what is stored.
-/// (Spec coordinator-api, "CacheBlend directory"; there slots collide and entries are lost, here none is.)
-/// Memory: fixed tables of some 20 bytes per chunk of the bound, and some 100 per chunk present.
-/// Pure; one lane. Queries go through `blend_query`.
+/// Chunks are of one length for all. The first publisher of a fingerprint in a scope wins. 64 bits are trusted: tokens are not kept. When
+/// the table is full, the chunk that has gone longest without being matched or published makes room; nothing else ties it to what is
+/// stored. (Spec coordinator-api, "CacheBlend directory"; there slots collide and entries are lost, here none is.) Memory: fixed tables of
+/// some 20 bytes per chunk of the bound, and some 100 per chunk present. Pure; one lane. Queries go through `blend_query`.
 class blend_table {
  public:
   struct options {
-    std::size_t chunk_tokens = 256;       ///< tokens per chunk, at least 1
-    std::size_t most_chunks = 1'048'576;  ///< 1 to 2^31
-    std::size_t longest_key = 1'024;      ///< bytes of an object key or of a scope's name
-    std::uint64_t seed = 0;               ///< random, so that nobody can choose fingerprints that share a place
+    std::size_t chunk_tokens = 256;                        ///< tokens per chunk, at least 1
+    std::size_t most_chunks = 1'048'576;                   ///< 1 to 2^31
+    std::size_t longest_key = 1'024;                       ///< bytes of an object key or of a scope's name
+    std::size_t most_text_bytes = std::size_t{256} << 20;  ///< of long object keys and of scopes' names
+    std::uint64_t seed = 0;                                ///< random, so that nobody can choose fingerprints that share a place
   };
 
   /// A place where a chunk was found. Numbers are valid until the table changes.
@@ -56,9 +56,9 @@ class blend_table {
 
   explicit blend_table(const options& with);
 
-  /// Publishes chunks `from` to `from` + `count` of a range: chunk i is `object_keys[i]`, at `old_st_base` + i times the length. A tail shorter
-  /// than a chunk does not count; if then chunks and keys differ in number, the range is skipped (counted when `from` is 0). Answers how many
-  /// fingerprints are new. Some 200 ns per chunk.
+  /// Publishes chunks `from` to `from` + `count` of a range: chunk i is `object_keys[i]`, at `old_st_base` + i times the length. A tail
+  /// shorter than a chunk does not count; if then chunks and keys differ in number, the range is skipped (counted when `from` is 0).
+  /// Answers how many fingerprints are new. Some 200 ns per chunk.
   template <token_value Token>
   std::size_t publish(std::string_view scope, std::span<const Token> tokens, std::span<const std::string_view> object_keys,
                       std::uint64_t old_st_base, std::size_t from = 0, std::size_t count = no_record);
@@ -92,9 +92,9 @@ class blend_table {
     std::uint64_t old_st = 0;
     std::uint32_t scope = 0;
     std::uint32_t object = 0;
-    std::uint32_t before = no_record;     ///< neighbours among the chunks of the object key
+    std::uint32_t before = no_record;  ///< neighbours among the chunks of the object key
     std::uint32_t behind = no_record;
-    std::uint32_t older = no_record;      ///< neighbours in the order of use
+    std::uint32_t older = no_record;  ///< neighbours in the order of use
     std::uint32_t newer = no_record;
   };
   struct object_record {

@@ -12,10 +12,10 @@ namespace kvc::core {
 
 /// Numbers of records by a mixed 64-bit hash, for look-ups that nearly always miss.
 ///
-/// Story: a bucket is seven slots. Its seven 8-bit tags and a count of entries that found it full and went on are one 64-bit word, and the words
-/// of all buckets lie together: 2 MiB for a million entries, on one huge page. A miss compares all seven tags at once with a few instructions
-/// and no branch; only a candidate, one question in fifty or so, reads slots and records. The size is fixed, so that growing never stops a lane.
-/// Pure; one lane.
+/// Story: a bucket is seven slots. Its seven 8-bit tags and a count of entries that found it full and went on are one 64-bit word, and the
+/// words of all buckets lie together: 2 MiB for a million entries, on one huge page. A miss compares all seven tags at once with a few
+/// instructions and no branch; only a candidate, one question in fifty or so, reads slots and records. The size is fixed, so that growing
+/// never stops a lane. Pure; one lane.
 class chunk_index {
  public:
   /// `capacity`: entries to expect; more make it slower, and up to 7/4 of it fit. At least 1.
@@ -25,7 +25,7 @@ class chunk_index {
   [[nodiscard]] bool may_hold(std::uint64_t mixed) const noexcept {
     const std::uint64_t word = *word_of(bucket_of(mixed));
     const std::uint64_t differ = (word ^ (tag_of(mixed) * every_tag)) | count_mask;  // a byte of zero where the tag is
-    const std::uint64_t has_zero = (differ - every_byte) & ~differ & high_bits;       // lowest such byte is right, others may be false
+    const std::uint64_t has_zero = (differ - every_byte) & ~differ & high_bits;      // lowest such byte is right, others may be false
     return (has_zero | (word & count_mask)) != 0;
   }
   void prefetch_word(std::uint64_t mixed) const noexcept { __builtin_prefetch(word_of(bucket_of(mixed))); }

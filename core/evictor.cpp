@@ -85,8 +85,8 @@ std::size_t evictor::choose(salt_state& salt, std::size_t budget) {
 }
 
 void evictor::add_to_plan(std::uint32_t key) {
-  // A key that left the piece under construction may come by again, or its number may mean another key now: that goes into another piece, so
-  // that no piece has a number twice.
+  // A key that left the piece under construction may come by again, or its number may mean another key now: that goes into another piece,
+  // so that no piece has a number twice.
   if (plan_.empty() || plan_.back().keys.size() == options_.keys_per_piece || plan_.back().id <= ledger_.newest_thinned_piece()) {
     plan_.push_back({.id = ++last_piece_, .until = {}, .keys = {}});
     plan_.back().keys.reserve(std::min(options_.keys_per_piece, ledger_.size() - ledger_.keys_in_flight()));

@@ -26,25 +26,25 @@ struct eviction_counters {
 
 /// The planner.
 ///
-/// A cycle visits the salts in the order in which they began to be tracked. One whose bytes reach `watermark` times its limit gives up its least
-/// recently used keys: all of them when the limit is 0, else floor(keys x `ratio`), at least one if the ratio is above 0 (spec coordinator-api,
-/// section 3); with `eviction_unit::bytes` as many as bring it under that mark. Keys are put in flight as they are chosen and count as gone from
-/// then on for the planner, never for the ledger: what was sent is neither sent again nor made up for by other keys. A key comes back when its piece
-/// fails or expires, and when it is stored anew; so every deletion is asked for at least once.
+/// A cycle visits the salts in the order in which they began to be tracked. One whose bytes reach `watermark` times its limit gives up its
+/// least recently used keys: all of them when the limit is 0, else floor(keys x `ratio`), at least one if the ratio is above 0 (spec
+/// coordinator-api, section 3); with `eviction_unit::bytes` as many as bring it under that mark. Keys are put in flight as they are chosen
+/// and count as gone from then on for the planner, never for the ledger: what was sent is neither sent again nor made up for by other keys.
+/// A key comes back when its piece fails or expires, and when it is stored anew; so every deletion is asked for at least once.
 ///
-/// Use: `begin`, `step` until it says done, `take_pieces`; send each piece's keys (`visit_keys`) and report those that `failed`; `expire` now and then.
-/// Between two calls the ledger may change in any way. Hold it back while a resync goes on (`resync_fsm::holds_eviction`).
+/// Use: `begin`, `step` until it says done, `take_pieces`; send each piece's keys (`visit_keys`) and report those that `failed`; `expire`
+/// now and then. Between two calls the ledger may change in any way. Hold it back while a resync goes on (`resync_fsm::holds_eviction`).
 /// Memory: 4 bytes per key in flight. Pure; one lane, the ledger's.
 class evictor {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   struct options {
-    double ratio = 0.2;        ///< 0 to 1
-    double watermark = 1.0;    ///< above 0, at most 1
+    double ratio = 0.2;      ///< 0 to 1
+    double watermark = 1.0;  ///< above 0, at most 1
     eviction_unit unit = eviction_unit::keys;
     std::chrono::nanoseconds remembered = std::chrono::seconds(30);  ///< how long a sent key is not sent again
-    std::size_t keys_per_piece = 10'000;  ///< most that an MP server takes in one request; at least 1
+    std::size_t keys_per_piece = 10'000;                             ///< most that an MP server takes in one request; at least 1
   };
 
   /// A part of the plan that is one request.
@@ -65,13 +65,13 @@ class evictor {
   /// The pieces of the complete plan, in order; they count as sent from `now` on. Empty when nothing is to be done.
   [[nodiscard]] std::vector<piece> take_pieces(time_point now);
 
-  /// Calls `visit(object_key)` for keys `from` to `from + count` of a piece that are still to be deleted: a key stored anew or gone since is
-  /// left out. Views are valid during the call. False when the piece ends there, or is unknown.
+  /// Calls `visit(object_key)` for keys `from` to `from + count` of a piece that are still to be deleted: a key stored anew or gone since
+  /// is left out. Views are valid during the call. False when the piece ends there, or is unknown.
   template <class Visit>
   bool visit_keys(std::uint32_t id, std::size_t from, std::size_t count, Visit visit) const;
 
-  /// Nothing was deleted, as far as we know (no connection, no 2xx, `ok` false, no server): its keys may be planned again. Takes time by the
-  /// size of a piece.
+  /// Nothing was deleted, as far as we know (no connection, no 2xx, `ok` false, no server): its keys may be planned again. Takes time by
+  /// the size of a piece.
   void failed(std::uint32_t id);
   /// Releases what was sent too long ago: at most one piece per call. True when there may be more.
   bool expire(time_point now);
@@ -89,11 +89,11 @@ class evictor {
 
   /// Where a cycle stands in a salt.
   struct place {
-    std::uint64_t serial = 0;     ///< of the salt; 0 before the first
-    bool is_open = false;         ///< keys of this salt are being chosen
-    std::uint64_t wanted = 0;     ///< keys still to choose, by count
-    std::uint64_t unseen = 0;     ///< keys still to look at: touched ones come round again and are not met twice
-    long double mark = 0;         ///< bytes at which the salt is over
+    std::uint64_t serial = 0;  ///< of the salt; 0 before the first
+    bool is_open = false;      ///< keys of this salt are being chosen
+    std::uint64_t wanted = 0;  ///< keys still to choose, by count
+    std::uint64_t unseen = 0;  ///< keys still to look at: touched ones come round again and are not met twice
+    long double mark = 0;      ///< bytes at which the salt is over
   };
 
   [[nodiscard]] bool next_salt();

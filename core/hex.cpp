@@ -26,7 +26,9 @@ constexpr digit_table make_table(bool with_upper) {
 constexpr digit_table either_case = make_table(true);
 constexpr digit_table lower_case = make_table(false);
 
-unsigned value(const digit_table& table, char letter) noexcept { return table[static_cast<unsigned char>(letter)]; }
+unsigned value(const digit_table& table, char letter) noexcept {
+  return table[static_cast<unsigned char>(letter)];
+}
 
 }  // namespace
 

@@ -1,29 +1,16 @@
 #include "core/incarnation_fence.hpp"
 
-#include <iterator>
-
 namespace kvc::core {
 
 incarnation_fence::verdict incarnation_fence::admit(std::string_view instance_id, std::uint64_t incarnation, seqno number) {
-  const auto known = by_id_.find(instance_id);
-  if (known == by_id_.end()) {
-    if (senders_.size() >= most_) {
-      by_id_.erase(senders_.front().instance_id);
-      senders_.pop_front();
-      ++counts_.forgotten;
-    }
-    senders_.push_back({.instance_id = std::string(instance_id), .incarnation = incarnation, .newest = number.get(), .seen = 1});
-    by_id_.emplace(senders_.back().instance_id, std::prev(senders_.end()));
-    ++counts_.applied;
-    return verdict::apply;
-  }
-  senders_.splice(senders_.end(), senders_, known->second);
-  const verdict seen = judge(*known->second, incarnation, number.get());
+  const auto [from, is_first] = senders_.hear(instance_id);
+  if (is_first) from = {.incarnation = incarnation, .newest = number.get(), .seen = 1};
+  const verdict seen = is_first ? verdict::apply : judge(from, incarnation, number.get());
   ++(seen == verdict::apply ? counts_.applied : seen == verdict::stale ? counts_.stale : counts_.duplicates);
   return seen;
 }
 
-incarnation_fence::verdict incarnation_fence::judge(sender& from, std::uint64_t incarnation, std::uint64_t number) {
+incarnation_fence::verdict incarnation_fence::judge(state& from, std::uint64_t incarnation, std::uint64_t number) {
   if (incarnation < from.incarnation) return verdict::stale;
   if (incarnation > from.incarnation) {
     ++counts_.restarts;

@@ -9,9 +9,8 @@
 
 namespace kvc::core {
 
-/// Bytes of any length in 33 bytes without alignment: up to 32 lie inside, which covers the digests in use today (SHA-256, BLAKE3), longer ones
-/// on the heap. A `std::string` would take 32 bytes and the digest besides.
-/// Pure; not thread-safe.
+/// Bytes of any length in 33 bytes without alignment: up to 32 lie inside, which covers the digests in use today (SHA-256, BLAKE3), longer
+/// ones on the heap. A `std::string` would take 32 bytes and the digest besides. Pure; not thread-safe.
 class inline_bytes {
  public:
   static constexpr std::size_t room = 32;  ///< the longest that needs no heap

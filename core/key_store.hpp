@@ -20,18 +20,17 @@ struct tracked_key {
   std::uint32_t newer = no_record;
   std::uint32_t layout = 0;
   std::uint32_t salt = 0;
-  std::uint32_t piece = 0;          ///< of an eviction plan that asks for its deletion; 0: none
+  std::uint32_t piece = 0;  ///< of an eviction plan that asks for its deletion; 0: none
   inline_bytes hash;
 };
 static_assert(sizeof(tracked_key) == 64);
 
 /// The keys of all salts, by dense numbers.
 ///
-/// Story: a key is a row of some 100 bytes of text on the wire. Here its hash lies in the record, its model, rank and group are a number into
-/// `layout_table`, its salt one into `salt_table`, and a compact table leads from the digest of all of it to the record: 75 to 90 bytes per key in
-/// all. Nothing is ever moved as a whole: records lie in pages, and the table grows by dividing segments.
-/// The store knows nothing of order or sums; see `key_order.hpp` and `usage.hpp`.
-/// Pure; one lane.
+/// Story: a key is a row of some 100 bytes of text on the wire. Here its hash lies in the record, its model, rank and group are a number
+/// into `layout_table`, its salt one into `salt_table`, and a compact table leads from the digest of all of it to the record: 75 to 90
+/// bytes per key in all. Nothing is ever moved as a whole: records lie in pages, and the table grows by dividing segments. The store knows
+/// nothing of order or sums; see `key_order.hpp` and `usage.hpp`. Pure; one lane.
 class key_store {
  public:
   /// Brings the table's line of a digest near; some keys ahead of `find`.

@@ -21,8 +21,8 @@ struct mp_server {
   std::string ip;           ///< name or address of its HTTP interface
   std::uint16_t http_port = 0;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< in the order it was told
-  std::string p2p_advertised_url;  ///< empty: takes no part in transfers between peers
-  std::uint16_t mq_port = 0;       ///< 0: none
+  std::string p2p_advertised_url;                             ///< empty: takes no part in transfers between peers
+  std::uint16_t mq_port = 0;                                  ///< 0: none
 };
 
 /// A registered server.
@@ -37,10 +37,9 @@ struct mp_member {
 
 /// The fleet.
 ///
-/// Listed in the order of first registration. A server that registers again is replaced as a whole and keeps its place; one that left and came
-/// back is the last. Silence ends a membership at the first sweep after more than `timeout`.
-/// Leaving changes nothing else: what a server has stored is shared by all.
-/// Pure; one lane.
+/// Listed in the order of first registration. A server that registers again is replaced as a whole and keeps its place; one that left and
+/// came back is the last. Silence ends a membership at the first sweep after more than `timeout`. Leaving changes nothing else: what a
+/// server has stored is shared by all. Pure; one lane.
 class mp_registry {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -48,11 +47,13 @@ class mp_registry {
   struct limits {
     std::chrono::nanoseconds timeout = std::chrono::seconds(30);  ///< above 0
     std::size_t servers = 65'536;
+    std::size_t text_bytes = std::size_t{256} << 20;  ///< of everything servers say about themselves
   };
 
   explicit mp_registry(const limits& with) : limits_(with) {}
 
-  /// True when a registration was replaced. Errors: `servers_exhausted`.
+  /// True when a registration was replaced. Errors: `servers_exhausted`, when there are too many or they say too much; then nothing
+  /// changes.
   [[nodiscard]] result<bool> add(mp_server server, time_point now, std::chrono::system_clock::time_point wall);
   /// False: unknown, the server has to register again.
   bool heartbeat(std::string_view instance_id, time_point now);
@@ -74,6 +75,7 @@ class mp_registry {
 
   limits limits_;
   std::list<mp_member> members_;
+  std::size_t text_bytes_ = 0;
   std::unordered_map<std::string_view, place> by_id_;  ///< views of the ids in `members_`
 };
 

@@ -9,7 +9,9 @@
 namespace kvc::core {
 namespace {
 
-std::uint64_t digest_text(std::string_view text) { return digest(std::as_bytes(std::span(text.data(), text.size()))); }
+std::uint64_t digest_text(std::string_view text) {
+  return digest(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 /// Spreads a number over 64 bits (the finaliser of splitmix64, S. Vigna, public domain).
 std::uint64_t spread(std::uint64_t value) {
@@ -23,8 +25,11 @@ std::uint64_t spread(std::uint64_t value) {
 result<void> check_key(const object_key& key) {
   if (key.model.find('@') != std::string_view::npos) return make_error_code(errc::model_not_allowed);
   if (key.salt.find_first_of(std::string_view("@/\\\0", 4)) != std::string_view::npos) return make_error_code(errc::salt_not_allowed);
-  const auto continues = [](char each) { return (static_cast<unsigned char>(each) & 0xC0) == 0x80; };  // the later bytes of a UTF-8 character
-  if (key.salt.size() > longest_salt && key.salt.size() - static_cast<std::size_t>(std::ranges::count_if(key.salt, continues)) > longest_salt) {
+  const auto continues = [](char each) {
+    return (static_cast<unsigned char>(each) & 0xC0) == 0x80;
+  };  // the later bytes of a UTF-8 character
+  if (key.salt.size() > longest_salt &&
+      key.salt.size() - static_cast<std::size_t>(std::ranges::count_if(key.salt, continues)) > longest_salt) {
     return make_error_code(errc::salt_too_long);
   }
   return {};

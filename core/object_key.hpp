@@ -15,11 +15,11 @@ inline constexpr std::size_t longest_salt = 128;
 
 /// All five fields are the identity. Views: whoever makes one keeps the texts alive. (Source: spec coordinator-api, "Key".)
 struct object_key {
-  std::string_view hash;   ///< of the chunk, as bytes and not as hex (`hex.hpp`); may be empty
+  std::string_view hash;  ///< of the chunk, as bytes and not as hex (`hex.hpp`); may be empty
   std::string_view model;
-  std::int64_t kv_rank = 0;         ///< world size, ranks and local sizes, packed by the client; any number
+  std::int64_t kv_rank = 0;  ///< world size, ranks and local sizes, packed by the client; any number
   std::uint64_t object_group = 0;
-  std::string_view salt;            ///< the tenant's cache salt; empty: the default tenant
+  std::string_view salt;  ///< the tenant's cache salt; empty: the default tenant
 
   friend bool operator==(const object_key&, const object_key&) = default;
 };
@@ -38,7 +38,8 @@ struct owned_object_key {
 };
 
 /// Whether an MP server could have made this key.
-/// Errors: `model_not_allowed` ('@' in the model), `salt_not_allowed` (one of `@ / \ NUL`), `salt_too_long` (over `longest_salt` characters).
+/// Errors: `model_not_allowed` ('@' in the model), `salt_not_allowed` (one of `@ / \ NUL`), `salt_too_long` (over `longest_salt`
+/// characters).
 [[nodiscard]] result<void> check_key(const object_key& key);
 
 /// Digest of a model, rank and group; equal for equal ones, within this process.

@@ -12,7 +12,8 @@ namespace kvc::core {
 template <class Token>
 concept token_value = std::same_as<Token, std::uint32_t> || std::same_as<Token, std::uint64_t>;
 
-/// The base of the polynomial: 2^64 divided by the golden ratio, made odd. Clients publish and query by it. (Spec coordinator-api, section 3.)
+/// The base of the polynomial: 2^64 divided by the golden ratio, made odd. Clients publish and query by it. (Spec coordinator-api,
+/// section 3.)
 inline constexpr std::uint64_t polynomial_base = 0x9E37'79B9'7F4A'7C15;
 
 /// polynomial_base to the power of `exponent`, modulo 2^64.
@@ -51,8 +52,9 @@ class rolling_hash {
   /// `length`: tokens per window, at least 1.
   explicit rolling_hash(std::size_t length) noexcept : length_(length), leaving_(base_power(length)) {}
 
-  /// Writes the hashes of the windows that begin at `from`, `from` + 1 ... for as many as `out` has room for; `out` is not empty. All of them
-  /// lie within `tokens`. Windows are asked for in order, each once: `from` continues where the last call ended. Pure but for the state.
+  /// Writes the hashes of the windows that begin at `from`, `from` + 1 ... for as many as `out` has room for; `out` is not empty. All of
+  /// them lie within `tokens`. Windows are asked for in order, each once: `from` continues where the last call ended. Pure but for the
+  /// state.
   template <token_value Token>
   void roll(std::span<const Token> tokens, std::size_t from, std::span<std::uint64_t> out) noexcept {
     std::size_t done = 0;
@@ -65,7 +67,8 @@ class rolling_hash {
     const Token* coming = leaving + length_;
     std::uint64_t hash = hash_;
     for (std::size_t i = done; i < out.size(); ++i) {
-      // What leaves is worth x B^k after the step; taken from what comes first, so that only one multiplication is on the way from hash to hash.
+      // What leaves is worth x B^k after the step; taken from what comes first, so that only one multiplication is on the way from hash to
+      // hash.
       hash = hash * polynomial_base + (*coming++ - *leaving++ * leaving_);
       out[i] = hash;
     }

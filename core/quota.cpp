@@ -6,9 +6,12 @@ namespace kvc::core {
 
 std::string_view to_string(cache_tier tier) noexcept {
   switch (tier) {
-    case cache_tier::l1: return "l1";
-    case cache_tier::l2: return "l2";
-    case cache_tier::all: return "all";
+    case cache_tier::l1:
+      return "l1";
+    case cache_tier::l2:
+      return "l2";
+    case cache_tier::all:
+      return "all";
   }
   return "l2";
 }
@@ -31,7 +34,8 @@ result<void> quota_table::set(std::string_view salt, double limit_bytes) {
     known->second = limit_bytes;
     return {};
   }
-  if (quotas_.size() >= most_) return make_error_code(errc::quotas_exhausted);
+  if (quotas_.size() >= limits_.quotas || salt_bytes_ + salt.size() > limits_.salt_bytes) return make_error_code(errc::quotas_exhausted);
+  salt_bytes_ += salt.size();
   quotas_.emplace(salt, limit_bytes);
   return {};
 }
@@ -39,6 +43,7 @@ result<void> quota_table::set(std::string_view salt, double limit_bytes) {
 bool quota_table::remove(std::string_view salt) {
   const auto known = quotas_.find(salt);
   if (known == quotas_.end()) return false;
+  salt_bytes_ -= known->first.size();
   quotas_.erase(known);
   return true;
 }

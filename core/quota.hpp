@@ -25,21 +25,27 @@ enum class cache_tier : std::uint8_t { l1, l2, all };
 }
 
 /// Bytes as GiB (1024^3), rounded once.
-[[nodiscard]] constexpr double gib_of_bytes(double bytes) noexcept { return bytes / 1'073'741'824.0; }
+[[nodiscard]] constexpr double gib_of_bytes(double bytes) noexcept {
+  return bytes / 1'073'741'824.0;
+}
 
-/// A limit in GiB as whole bytes, truncated toward zero. Kept as a number with a fraction since it may be beyond 2^64 and is exact all the same.
-/// Errors: `quota_limit_invalid` for what is negative, not a number, or infinite in bytes.
+/// A limit in GiB as whole bytes, truncated toward zero. Kept as a number with a fraction since it may be beyond 2^64 and is exact all the
+/// same. Errors: `quota_limit_invalid` for what is negative, not a number, or infinite in bytes.
 [[nodiscard]] result<double> quota_bytes_of_gib(double gib);
 
 /// Quotas of salts, and what holds for salts without one.
 ///
-/// A salt without a quota has the default limit: 0 bytes unless told otherwise, which lets only listed salts keep anything; without a default such
-/// salts are exempt. (Source: spec coordinator-api, sections 2 and 9.)
-/// Pure; one lane.
+/// A salt without a quota has the default limit: 0 bytes unless told otherwise, which lets only listed salts keep anything; without a
+/// default such salts are exempt. (Source: spec coordinator-api, sections 2 and 9.) Pure; one lane.
 class quota_table {
  public:
-  /// `most`: quotas kept at once.
-  explicit quota_table(std::size_t most = 1'000'000) : most_(most) {}
+  struct limits {
+    std::size_t quotas = 1'000'000;
+    std::size_t salt_bytes = std::size_t{64} << 20;  ///< of all salts: in a path they may have any length
+  };
+
+  quota_table() : quota_table(limits{}) {}
+  explicit quota_table(const limits& with) : limits_(with) {}
 
   /// Creates or replaces. `limit_bytes` is from `quota_bytes_of_gib`. Errors: `quotas_exhausted`.
   result<void> set(std::string_view salt, double limit_bytes);
@@ -57,7 +63,8 @@ class quota_table {
   [[nodiscard]] const std::map<std::string, double, std::less<>>& all() const noexcept { return quotas_; }
 
  private:
-  std::size_t most_;
+  limits limits_;
+  std::size_t salt_bytes_ = 0;
   std::optional<double> default_bytes_ = 0.0;
   std::map<std::string, double, std::less<>> quotas_;
 };

@@ -12,6 +12,7 @@ resync_fsm::action resync_fsm::end(phase how) {
 }
 
 resync_fsm::action resync_fsm::ask_someone(time_point now, servers registered) {
+  if (asked_.size() >= limits_.max_servers) return end(phase::gave_up);
   std::vector<const std::string*> fresh;
   for (const std::string& each : registered) {
     if (!asked_.contains(each)) fresh.push_back(&each);
@@ -36,8 +37,8 @@ resync_fsm::action resync_fsm::on_tick(time_point now, servers registered) {
   return phase_ == phase::listing ? action::request : action::finish;
 }
 
-/// Whether `next` was named before in this listing. One earlier token is kept and replaced at distances that double (R. Brent's method): any
-/// circle is found after at most three times round, in the memory of one token.
+/// Whether `next` was named before in this listing. One earlier token is kept and replaced at distances that double (R. Brent's method):
+/// any circle is found after at most three times round, in the memory of one token.
 bool resync_fsm::goes_round(std::string_view next) {
   if (milestone_ && *milestone_ == next) return true;
   if (!milestone_ || ++since_milestone_ == milestone_span_) {

@@ -15,11 +15,11 @@ namespace kvc::core {
 
 /// One resync: pages of one server's listing, from the first to the one that names no next.
 ///
-/// Story: a coordinator that starts knows nothing of what is stored. It waits for a server to register, takes one at random and asks for its pages
-/// one by one. A server whose page fails, cannot list, or names a page twice is not asked again, and another one begins anew, since page tokens
-/// mean something to their server only; what was seeded stays, seeding twice changes nothing. When every registered server has failed, the
-/// machine waits for another one while `max_wait` lasts, then gives up. (Spec coordinator-api, sections 3 and 9.)
-/// Until it has ended or given up nothing should be evicted, and it always ends: waiting, pages and time are bounded.
+/// Story: a coordinator that starts knows nothing of what is stored. It waits for a server to register, takes one at random and asks for
+/// its pages one by one. A server whose page fails, cannot list, or names a page twice is not asked again, and another one begins anew,
+/// since page tokens mean something to their server only; what was seeded stays, seeding twice changes nothing. When every registered
+/// server has failed, the machine waits for another one while `max_wait` lasts, then gives up. (Spec coordinator-api, sections 3 and 9.)
+/// Until it has ended or given up nothing should be evicted, and it always ends: waiting, pages, servers and time are bounded.
 /// Use: perform what `start` answers; after `wait` call `on_tick` a poll interval later, after `request` `on_page` or `on_failure`.
 /// Pure; one lane. The caller keeps the deadline of each page.
 class resync_fsm {
@@ -29,9 +29,10 @@ class resync_fsm {
   using servers = std::span<const std::string>;
 
   struct limits {
-    std::chrono::nanoseconds max_wait = std::chrono::seconds(60);    ///< for a server to ask; 0: only those that are there at the start
-    std::chrono::nanoseconds max_duration = std::chrono::hours(1);   ///< in all
-    std::size_t max_pages = 10'000'000;                              ///< in all
+    std::chrono::nanoseconds max_wait = std::chrono::seconds(60);   ///< for a server to ask; 0: only those that are there at the start
+    std::chrono::nanoseconds max_duration = std::chrono::hours(1);  ///< in all
+    std::size_t max_pages = 10'000'000;                             ///< in all
+    std::size_t max_servers = 1'000;                                ///< asked in all
   };
 
   enum class action : std::uint8_t {
@@ -69,7 +70,7 @@ class resync_fsm {
   phase phase_ = phase::waiting;
   std::string server_;
   std::optional<std::string> token_;
-  std::set<std::string, std::less<>> asked_;  ///< servers that are not asked again, one for each registered id at most
+  std::set<std::string, std::less<>> asked_;  ///< servers that are not asked again
   std::size_t pages_ = 0;
   std::size_t failed_ = 0;
   std::optional<std::string> milestone_;  ///< a token seen earlier in this listing

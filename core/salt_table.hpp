@@ -17,13 +17,13 @@ namespace kvc::core {
 /// One tenant's tracked keys. Numbers of keys are those of `key_store`.
 struct salt_state {
   std::string name;
-  std::uint64_t serial = 0;           ///< rises with each salt that begins to be tracked
+  std::uint64_t serial = 0;  ///< rises with each salt that begins to be tracked
   std::uint64_t keys = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t keys_in_flight = 0;   ///< sent for deletion and not heard of since
+  std::uint64_t keys_in_flight = 0;  ///< sent for deletion and not heard of since
   std::uint64_t bytes_in_flight = 0;
-  std::uint32_t oldest = no_record;   ///< least recently used key
-  std::uint32_t newest = no_record;   ///< most recently used one
+  std::uint32_t oldest = no_record;       ///< least recently used key
+  std::uint32_t newest = no_record;       ///< most recently used one
   std::uint32_t last_seeded = no_record;  ///< newest of the keys a resync has put before all others
   std::uint32_t cursor = no_record;       ///< where a walk from old to new goes on; moved on when that key moves or goes
 };

@@ -1,11 +1,11 @@
 // Who uses how much of the shared storage: a byte ledger and an order of use per cache salt, kept by the events of all MP servers.
 #pragma once
 
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/errc.hpp"
 #include "core/key_store.hpp"
@@ -23,33 +23,33 @@ struct usage_event {
 
 /// Figures since the start, all rising.
 struct usage_counters {
-  std::uint64_t stores = 0;           ///< of new and known keys
-  std::uint64_t lookups = 0;          ///< of known keys
-  std::uint64_t removals = 0;         ///< of known keys
-  std::uint64_t unknown = 0;          ///< lookups and removals of keys that are not tracked: no effect
-  std::uint64_t refused = 0;          ///< stores beyond a limit: not tracked
-  std::uint64_t seeded = 0;           ///< keys a resync has brought
-  std::uint64_t seeds_known = 0;      ///< listed by a resync, but known already
-  std::uint64_t seeds_deleted = 0;    ///< listed by a resync, but deleted while it went on
+  std::uint64_t stores = 0;              ///< of new and known keys
+  std::uint64_t lookups = 0;             ///< of known keys
+  std::uint64_t removals = 0;            ///< of known keys
+  std::uint64_t unknown = 0;             ///< lookups and removals of keys that are not tracked: no effect
+  std::uint64_t refused = 0;             ///< stores beyond a limit: not tracked
+  std::uint64_t seeded = 0;              ///< keys a resync has brought
+  std::uint64_t seeds_known = 0;         ///< listed by a resync, but known already
+  std::uint64_t seeds_deleted = 0;       ///< listed by a resync, but deleted while it went on
   std::uint64_t forgotten_removals = 0;  ///< removals during a resync that could not be remembered
-  std::uint64_t confirmed = 0;        ///< removals of keys that were in flight
+  std::uint64_t confirmed = 0;           ///< removals of keys that were in flight
 };
 
 /// The ledger and the order of use.
 ///
-/// Rules (spec coordinator-api, section 3): a store of a new key adds its bytes, of a known one adjusts by the difference; both make it the most
-/// recently used. A lookup of a known key makes it the most recently used. A removal subtracts what was stored. All servers share one ledger,
-/// so an object that two of them store counts once. What is unknown has no effect. State changes by events only, never because a deletion was sent.
-/// A store proves that an object is there: it takes the key out of flight, so that it may be planned again.
-/// While a resync goes on, listed keys are seeded at the old end in their order, unless they are known or were removed since it began.
-/// Pure; one lane.
+/// Rules (spec coordinator-api, section 3): a store of a new key adds its bytes, of a known one adjusts by the difference; both make it the
+/// most recently used. A lookup of a known key makes it the most recently used. A removal subtracts what was stored. All servers share one
+/// ledger, so an object that two of them store counts once. What is unknown has no effect. State changes by events only, never because a
+/// deletion was sent. A store proves that an object is there: it takes the key out of flight, so that it may be planned again. While a
+/// resync goes on, listed keys are seeded at the old end in their order, unless they are known or were removed since it began. Pure; one
+/// lane.
 class usage_ledger {
  public:
   /// What bounds the memory. A store beyond them is refused and counted; everything else goes on.
   struct limits {
     std::uint64_t keys = 10'000'000;
-    std::size_t bytes = std::size_t{2} << 30;            ///< of `memory_bytes()`
-    std::size_t remembered_removals = 1'000'000;         ///< during a resync; about 18 bytes each
+    std::size_t bytes = std::size_t{2} << 30;     ///< of `memory_bytes()`
+    std::size_t remembered_removals = 1'000'000;  ///< during a resync; about 18 bytes each
   };
 
   usage_ledger() : usage_ledger(limits{}) {}

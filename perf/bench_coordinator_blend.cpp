@@ -22,7 +22,9 @@ constexpr std::size_t per_range = 32;
 constexpr std::size_t prompt_tokens = 131'072;
 const std::string scope = "meta-llama/Llama-3.1-70B-Instruct";
 
-double seconds_since(std::uint64_t start) { return static_cast<double>(bench_ticks() - start) * bench_ns_per_tick() / 1e9; }
+double seconds_since(std::uint64_t start) {
+  return static_cast<double>(bench_ticks() - start) * bench_ns_per_tick() / 1e9;
+}
 
 /// The tokens of published range `number`: the same each time they are asked for.
 std::vector<std::uint32_t> range_tokens(std::size_t number, std::size_t count) {

@@ -1,12 +1,13 @@
 #include "core/blend_table.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/blend_query.hpp"
 
@@ -142,6 +143,18 @@ BOOST_AUTO_TEST_CASE(the_chunk_unused_longest_makes_room) {
   BOOST_TEST(table.size() == 3U);
   BOOST_TEST(table.counters().evicted == 1U);
   BOOST_TEST(found(table, {3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4}) == "1@0->4 2@4->8 4@0->12 ");
+}
+
+BOOST_AUTO_TEST_CASE(long_names_make_room_too) {
+  // Keys and models are free text: a directory of endless ones must not outgrow the others.
+  blend_table table({.chunk_tokens = 1, .most_chunks = 100, .most_text_bytes = 1'000, .seed = 3});
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const std::string endless(300, static_cast<char>('g' + i % 20));
+    (void)publish(table, {i}, {endless + std::to_string(i)});
+  }
+
+  BOOST_TEST(table.size() <= 5U);
+  BOOST_TEST(found(table, {49}).size() > 300U);
 }
 
 BOOST_AUTO_TEST_CASE(tokens_may_have_64_bits) {

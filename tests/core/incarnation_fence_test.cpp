@@ -1,9 +1,10 @@
 #include "core/incarnation_fence.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <random>
 #include <set>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {
@@ -50,12 +51,12 @@ BOOST_AUTO_TEST_CASE(what_comes_in) {
 
 BOOST_AUTO_TEST_CASE(senders_are_bounded) {
   // A forgotten sender begins anew; that may let a batch in twice, and never keeps one out.
-  incarnation_fence fence(1);
+  incarnation_fence fence({.senders = 1});
   (void)fence.admit("a", 2, seqno{1});
   (void)fence.admit("b", 1, seqno{1});
 
   BOOST_TEST(fence.size() == 1U);
-  BOOST_TEST(fence.counts().forgotten == 1U);
+  BOOST_TEST(fence.forgotten() == 1U);
   BOOST_TEST((fence.admit("a", 2, seqno{1}) == verdict::apply));
 }
 

@@ -1,7 +1,6 @@
 #include "core/mp_registry.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -9,6 +8,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {
@@ -73,6 +74,13 @@ BOOST_AUTO_TEST_CASE(the_fleet_is_bounded) {
 
   BOOST_TEST((registry.add(server("b"), t0, noon).error() == make_error_code(errc::servers_exhausted)));
   BOOST_TEST(*registry.add(server("a"), t0, noon));
+
+  mp_registry wordy({.text_bytes = 1'000});
+  BOOST_TEST(wordy.add(server("a", std::string(400, 'x')), t0, noon).has_value());
+  BOOST_TEST(!wordy.add(server("b", std::string(800, 'x')), t0, noon).has_value());
+  BOOST_TEST(*wordy.add(server("a", std::string(800, 'y')), t0, noon));
+  BOOST_TEST(wordy.remove("a"));
+  BOOST_TEST(wordy.add(server("b", std::string(800, 'x')), t0, noon).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(every_server_is_as_likely_to_be_picked) {

@@ -1,8 +1,9 @@
 #include "core/quota.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {
@@ -67,11 +68,17 @@ BOOST_AUTO_TEST_CASE(a_salt_without_a_quota_has_the_default) {
 
 BOOST_AUTO_TEST_CASE(quotas_are_bounded) {
   // Salts in a path are not checked: anybody could make them up without end.
-  quota_table quotas(1);
+  quota_table quotas({.quotas = 1});
   BOOST_TEST(quotas.set("a", 1).has_value());
 
   BOOST_TEST((quotas.set("b", 1).error() == make_error_code(errc::quotas_exhausted)));
   BOOST_TEST(quotas.set("a", 2).has_value());
+
+  quota_table narrow({.salt_bytes = 10});
+  BOOST_TEST(narrow.set("1234567", 1).has_value());
+  BOOST_TEST(!narrow.set("1234", 1).has_value());
+  BOOST_TEST(narrow.remove("1234567"));
+  BOOST_TEST(narrow.set("1234", 1).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(words_of_the_wire) {

@@ -1,6 +1,5 @@
 #include "core/resync_fsm.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -9,6 +8,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {
@@ -22,7 +23,9 @@ using ids = std::vector<std::string>;
 const resync_fsm::time_point t0{};
 constexpr resync_fsm::limits usual{};
 
-std::string asked(const resync_fsm& machine) { return machine.server() + ":" + machine.token().value_or("(first)"); }
+std::string asked(const resync_fsm& machine) {
+  return machine.server() + ":" + machine.token().value_or("(first)");
+}
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 #include "core/seqno_watch.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(senders_do_not_disturb_each_other) {
 
 BOOST_AUTO_TEST_CASE(the_one_silent_longest_is_forgotten_first) {
   // Ids are free text: memory must not grow with them.
-  seqno_watch watch(2);
+  seqno_watch watch({.senders = 2});
   (void)watch.observe("a", seqno{1});
   (void)watch.observe("b", seqno{1});
   (void)watch.observe("a", seqno{2});
@@ -63,7 +64,19 @@ BOOST_AUTO_TEST_CASE(the_one_silent_longest_is_forgotten_first) {
   BOOST_TEST(watch.size() == 2U);
   BOOST_TEST(!watch.newest("b").has_value());
   BOOST_TEST(watch.newest("a")->get() == 2U);
-  BOOST_TEST(watch.counts().forgotten == 1U);
+  BOOST_TEST(watch.forgotten() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(long_names_are_bounded_by_their_bytes) {
+  // A few endless ids weigh as much as many ordinary ones.
+  seqno_watch watch({.id_bytes = 1'000});
+  for (char each = 'a'; each <= 'z'; ++each) (void)watch.observe(std::string(400, each), seqno{1});
+  BOOST_TEST(watch.size() == 2U);
+
+  (void)watch.observe(std::string(5'000, 'x'), seqno{1});
+
+  BOOST_TEST(watch.size() == 1U);
+  BOOST_TEST((watch.observe(std::string(5'000, 'x'), seqno{2}) == verdict::next));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,11 @@
 #include "core/usage.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/usage_listing.hpp"
 
@@ -13,7 +14,9 @@ namespace {
 
 using namespace kvc::core;
 
-object_key key(std::string_view hash, std::string_view salt = "a") { return {hash, "m", 16'777'472, 0, salt}; }
+object_key key(std::string_view hash, std::string_view salt = "a") {
+  return {hash, "m", 16'777'472, 0, salt};
+}
 
 /// The hashes of a salt, least recently used first.
 std::string order(const usage_ledger& ledger, std::string_view salt = "a") {
@@ -162,7 +165,8 @@ BOOST_AUTO_TEST_CASE(the_listing_is_the_union_of_usage_and_quotas) {
   std::string seen;
 
   each_usage_row(ledger, quotas, [&](const usage_row& row) {
-    seen += std::string(row.salt) + ":" + std::to_string(row.used_bytes) + (row.quota_bytes ? "/" + std::to_string(*row.quota_bytes) : "") + " ";
+    seen += std::string(row.salt) + ":" + std::to_string(row.used_bytes) + (row.quota_bytes ? "/" + std::to_string(*row.quota_bytes) : "") +
+            " ";
   });
 
   BOOST_TEST(seen == ":7 a:0/0.000000 b:5/100.000000 \xC3\xA9:0/3.000000 ");

@@ -25,8 +25,8 @@ class usage_model {
   };
   struct salt {
     std::string name;
-    std::vector<entry> keys;     ///< least recently used first
-    std::size_t seeded = 0;      ///< how many from the old end on are untouched since they were seeded
+    std::vector<entry> keys;  ///< least recently used first
+    std::size_t seeded = 0;   ///< how many from the old end on are untouched since they were seeded
     [[nodiscard]] std::uint64_t bytes() const;
     [[nodiscard]] std::uint64_t bytes_in_flight() const;
     [[nodiscard]] std::size_t keys_in_flight() const;
