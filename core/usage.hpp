@@ -1,11 +1,10 @@
 // Who uses how much of the shared storage: a byte ledger and an order of use per cache salt, kept by the events of all MP servers.
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/errc.hpp"
 #include "core/key_store.hpp"

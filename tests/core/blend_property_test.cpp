@@ -2,6 +2,7 @@
 //
 // KVC_PROPERTY_STREAMS sets how many directories are made, KVC_PROPERTY_SEED the first seed.
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -10,8 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <boost/test/unit_test.hpp>
 
 #include "core/blend_query.hpp"
 #include "core/blend_table.hpp"

@@ -1,12 +1,11 @@
 #include "core/evictor.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {

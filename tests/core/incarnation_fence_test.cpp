@@ -1,10 +1,9 @@
 #include "core/incarnation_fence.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <random>
 #include <set>
-
-#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {

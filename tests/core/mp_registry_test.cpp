@@ -1,6 +1,7 @@
 #include "core/mp_registry.hpp"
 
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -8,8 +9,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {

@@ -1,9 +1,8 @@
 #include "core/quota.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
-
-#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {

@@ -1,5 +1,6 @@
 #include "core/resync_fsm.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -8,8 +9,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {

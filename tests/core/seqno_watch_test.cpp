@@ -1,9 +1,8 @@
 #include "core/seqno_watch.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
-
-#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 namespace {

@@ -2,6 +2,7 @@
 //
 // KVC_PROPERTY_STREAMS sets how many lives are run, KVC_PROPERTY_SEED the first seed.
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -11,8 +12,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <boost/test/unit_test.hpp>
 
 #include "core/evictor.hpp"
 #include "core/quota.hpp"
