@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -26,13 +27,13 @@ namespace {
 constexpr std::size_t key_count = 1'000'000;
 constexpr std::size_t batch = 1'000;
 
-/// Ticks of one stretch of work, as seconds.
+/// CPU time of this thread over one stretch of work: what others do on the machine is no pause of ours.
 class stopwatch {
  public:
-  [[nodiscard]] double seconds() const { return static_cast<double>(bench_ticks() - start_) * bench_ns_per_tick() / 1e9; }
+  [[nodiscard]] double seconds() const { return static_cast<double>(bench_cpu_ns() - start_) / 1e9; }
 
  private:
-  std::uint64_t start_ = bench_ticks();
+  std::uint64_t start_ = bench_cpu_ns();
 };
 
 /// Keys as they come: a 32-byte hash, the rank of eight, one of 1,000 salts, texts kept by the caller.
@@ -134,18 +135,16 @@ void run_coordinator_eviction(bench_report& report) {
     (void)ledger.lookup(keys[i * 1'597 % evicted * 7 % key_count]);  // an order unlike that of memory
   const core::quota_table quotas;
   core::evictor planner(ledger, quotas, {});
-  std::vector<std::uint64_t> slices;
+  std::vector<double> slices;
   const auto timed = [&](auto work) {
-    const std::uint64_t start = bench_cpu_ns();  // of this thread: what others do on the machine is no pause of ours
+    const stopwatch slice;
     const bool more = work();
-    slices.push_back(bench_cpu_ns() - start);
+    slices.push_back(slice.seconds());
     return more;
   };
   const auto add = [&](const std::string& name) {
-    double sum = 0;
-    for (const std::uint64_t each : slices) sum += static_cast<double>(each);
-    report.add(name + "_ms", sum / 1e6);
-    report.add(name + "_longest_slice_ms", static_cast<double>(*std::ranges::max_element(slices)) / 1e6);
+    report.add(name + "_ms", std::accumulate(slices.begin(), slices.end(), 0.0) * 1e3);
+    report.add(name + "_longest_slice_ms", *std::ranges::max_element(slices) * 1e3);
     slices.clear();
   };
   planner.begin();
