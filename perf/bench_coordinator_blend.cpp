@@ -22,8 +22,9 @@ constexpr std::size_t per_range = 32;
 constexpr std::size_t prompt_tokens = 131'072;
 const std::string scope = "meta-llama/Llama-3.1-70B-Instruct";
 
+/// CPU time of this thread since `start`.
 double seconds_since(std::uint64_t start) {
-  return static_cast<double>(bench_ticks() - start) * bench_ns_per_tick() / 1e9;
+  return static_cast<double>(bench_cpu_ns() - start) / 1e9;
 }
 
 /// The tokens of published range `number`: the same each time they are asked for.
