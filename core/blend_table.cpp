@@ -10,7 +10,7 @@ namespace {
 
 /// Of a packed text: the same for equal texts.
 std::uint64_t digest_of(std::string_view bytes, bool is_hex) {
-  return digest(std::as_bytes(std::span(bytes.data(), bytes.size()))) ^ (is_hex ? 0 : 0x9E3779B97F4A7C15);
+  return digest(std::as_bytes(std::span(bytes.data(), bytes.size()))) ^ (is_hex ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
 }
 std::uint64_t digest_of(const packed_text& text) {
   return digest_of(text.bytes(), text.is_hex());
@@ -88,9 +88,13 @@ bool blend_table::insert(std::uint32_t in, const newcomer& one, std::string_view
     erase(oldest_);
   }
   const std::uint32_t object_id = join_object(packed_text(key), one.key_digest);
-  if (object_id == no_record) return false;
+  if (object_id == no_record) {
+    ++counters_.refused_keys;
+    return false;
+  }
   const std::uint32_t id = chunks_.take();
   if (!index_.add(one.mixed, id)) {
+    ++counters_.refused_keys;
     chunks_.give_back(id);
     leave_object(object_id);
     return false;

@@ -25,7 +25,7 @@ struct blend_counters {
   std::uint64_t inserted = 0;        ///< new fingerprints
   std::uint64_t known = 0;           ///< published again: the first one stays
   std::uint64_t skipped_ranges = 0;  ///< as many keys as chunks were not there
-  std::uint64_t refused_keys = 0;    ///< object keys longer than the limit
+  std::uint64_t refused_keys = 0;    ///< of object keys longer than the limit, or that no table had room for
   std::uint64_t removed = 0;         ///< by object key
   std::uint64_t evicted = 0;         ///< because of the bound
   std::uint64_t found = 0;           ///< chunks found by queries

@@ -1,5 +1,5 @@
-// The pure half of the fleet coordinator, measured without its HTTP: memory per key, events, planning, blend queries. All times are CPU time of
-// the measuring thread.
+// The pure half of the fleet coordinator, measured without its HTTP: memory per key, events, planning, blend queries.
+// All times are CPU time of the measuring thread.
 #pragma once
 
 #include "perf/bench_report.hpp"
