@@ -10,7 +10,8 @@ namespace {
 
 /// Of a packed text: the same for equal texts.
 std::uint64_t digest_of(std::string_view bytes, bool is_hex) {
-  return digest(std::as_bytes(std::span(bytes.data(), bytes.size()))) ^ (is_hex ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
+  return digest(std::as_bytes(std::span(bytes.data(), bytes.size()))) ^
+         (is_hex ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
 }
 std::uint64_t digest_of(const packed_text& text) {
   return digest_of(text.bytes(), text.is_hex());
