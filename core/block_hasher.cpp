@@ -1,5 +1,6 @@
 #include "core/block_hasher.hpp"
 
+#define XXH_INLINE_ALL  // one step of the rolling hash is a dozen instructions, less than a call
 #include <xxhash.h>
 
 #include <algorithm>

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/event_counts.hpp"
+
 namespace kvc::core {
 
 /// A number that one lane adds to and anyone reads: a relaxed load and store, never a locked instruction.
@@ -59,6 +61,23 @@ struct route_counters {
   latency_histogram handling;                   ///< from the last byte of the request read to the reply ready to be written
 };
 
+/// Events by dialect and kind, and those left out by reason; see batch_counts.
+struct event_counters {
+  std::array<std::array<lane_counter, event_kind_count>, event_dialect_count> events;
+  std::array<lane_counter, reject_reason_count> rejected;
+
+  void add(const batch_counts& batch) noexcept {
+    for (std::size_t dialect = 0; dialect < events.size(); ++dialect) {
+      for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
+        if (batch.events[dialect][kind] != 0) events[dialect][kind].add(batch.events[dialect][kind]);
+      }
+    }
+    for (std::size_t reason = 0; reason < rejected.size(); ++reason) {
+      if (batch.rejected[reason] != 0) rejected[reason].add(batch.rejected[reason]);
+    }
+  }
+};
+
 /// Everything one lane counts. Written by its lane only.
 struct alignas(64) lane_counters {
   std::array<route_counters, route_count> routes;
@@ -85,7 +104,12 @@ struct alignas(64) lane_counters {
   lane_counter orphaned_blocks;       ///< stored under a parent not seen yet
   lane_counter joined_blocks;         ///< orphans whose parent came
   lane_counter dropped_orphans;       ///< orphans given up because of the bound
-  lane_counter skipped_blocks;        ///< stored blocks that cannot be indexed (token count, block size, group)
+  lane_counter skipped_blocks;        ///< stored blocks that cannot be indexed (block size, position, bounds)
+  lane_counter reblocked_pages;       ///< blocks of another size than registered that were taken apart or joined
+  lane_counter reblocked_blocks;      ///< blocks of the registered size that were made of them
+  lane_counter uncounted_blocks;      ///< stored in groups that cannot answer for a prefix
+  lane_counter unplaced_events;       ///< about objects whose blocks are not known
+  event_counters decoded;
   lane_counter gaps;
   lane_counter replays;
   lane_counter replays_failed;

@@ -22,6 +22,7 @@ class category final : public boost::system::error_category {
       case errc::quota_limit_invalid: return "invalid quota limit";
       case errc::quotas_exhausted: return "as many quotas are kept as this coordinator may keep";
       case errc::servers_exhausted: return "as many MP servers are registered as this coordinator may know";
+      case errc::malformed_dump: return "the records of the dump do not fit together";
     }
     return "unknown error";
   }

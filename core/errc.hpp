@@ -20,6 +20,7 @@ enum class errc {
   quota_limit_invalid,    ///< negative, no number, infinite, or infinite in bytes
   quotas_exhausted,       ///< as many quotas are kept as may be
   servers_exhausted,      ///< as many MP servers are registered as may be
+  malformed_dump,         ///< a dump's records do not fit together
 };
 
 [[nodiscard]] const boost::system::error_category& core_category() noexcept;

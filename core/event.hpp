@@ -1,4 +1,4 @@
-// What publishers say, after the wire words are gone: stored, removed, cleared, in batches under one seqno.
+// What publishers say, after the wire words are gone: stored, removed, cleared, or about an object; in batches under one seqno.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/event_counts.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
 
@@ -21,6 +22,8 @@ struct event_scope {
   std::uint32_t block_size = 0;     ///< tokens per block; 0: not said
   std::optional<medium_id> medium;
   std::optional<dp_rank> rank;
+  std::optional<std::string> backend;  ///< what owns the blocks; a stream may speak for several
+  std::string object_key;              ///< of a store: the object the blocks are kept in; empty: none
   std::uint32_t group = 0;          ///< KV-cache group inside the engine; 0 is the first or only one
   bool prefix_complete = true;      ///< false for groups (sliding window, mamba ...) that cannot answer for a whole prefix
 };
@@ -41,6 +44,7 @@ struct stored_event {
 struct removed_event {
   event_scope scope;
   std::vector<engine_hash> hashes;
+  bool all_media = false;  ///< the publisher names a medium but means every one of them
 };
 
 /// Everything the stream's worker held on a medium is gone; without a medium, see event_applier.
@@ -48,7 +52,32 @@ struct cleared_event {
   event_scope scope;
 };
 
-using event = std::variant<stored_event, removed_event, cleared_event>;
+/// One copy of a store's object.
+struct object_replica {
+  medium_id medium{};
+  std::string location;  ///< endpoint or path, as the store names it
+
+  friend bool operator==(const object_replica&, const object_replica&) = default;
+};
+
+/// A store says where an object is. Which blocks that means is not in the event alone: whoever keeps the objects must tell.
+struct object_event {
+  enum class change : std::uint8_t {
+    stored,   ///< it is there, on `replicas` if the event lists any, else on the scope's medium
+    updated,  ///< it is on exactly these replicas now; none: it is gone
+    removed,  ///< it is gone
+  };
+
+  event_scope scope;  ///< with `object_key`
+  change what = change::stored;
+  std::vector<object_replica> replicas;  ///< all of them, when the publisher lists them
+  std::optional<engine_hash> name;       ///< of the block in it, when the event tells
+  std::optional<engine_hash> parent;
+  std::vector<std::uint32_t> tokens;
+};
+
+using event = std::variant<stored_event, removed_event, cleared_event, object_event>;
+static_assert(std::variant_size_v<event> == event_kind_count);
 
 /// What one wire message carries.
 struct event_batch {
@@ -56,6 +85,7 @@ struct event_batch {
   std::optional<dp_rank> rank;       ///< rank the batch speaks for
   std::vector<event> events;
   std::uint32_t rejected_events = 0; ///< events of this batch that could not be decoded and were left out
+  batch_counts counts;               ///< the same by reason, the others by dialect and kind, and words nobody knows
 };
 
 }  // namespace kvc::core

@@ -1,37 +1,44 @@
-// Applies a stream's events to the index: fills in what the registration says, hashes tokens, and keeps to the rules of each publisher.
+// Applies a stream's events to the index, each to the worker it speaks about: a stream may speak for several ranks and several backends.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
-#include <vector>
+#include <optional>
+#include <string>
 
 #include "core/catalog.hpp"
 #include "core/event.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/registration.hpp"
+#include "core/worker_applier.hpp"
 
 namespace kvc::core {
 
-/// One worker's events, on the lane that owns it.
+/// One stream's events, on the lane that owns it.
 ///
-/// Story: a decoded event names blocks in the engine's words. This class decides which partition it speaks about (the registration's, or
-/// another one when the event says so: an adapter, or the full envelope of the standard), hashes its tokens, and moves the worker's blocks.
-/// Rules: blocks of another size than registered are skipped unless the envelope is the standard one, where the size is part of the
-/// identity; events of groups that cannot answer for a whole prefix are skipped, and so are their removals; a token list that does not fit
-/// the names is skipped; the stored blocks among these are counted in `apply_tally::skipped`.
-/// A cleared event without a medium means the registered medium for engines (an engine resets its own device cache, offloaded copies
-/// survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope. It clears the partitions that
-/// agree with every dimension it names: all of them when it names none.
-/// Lane: all members on the owning lane.
+/// Story: most streams speak for the worker they are registered for. Some carry the events of several ranks on one port, and a central
+/// store those of several backends; what they hold, and what they clear, must not be mixed. So each further rank or backend is a worker of
+/// its own from its first event on. Rank: an event's own goes before its batch's, and that before the registered one. One exception:
+/// engines without data parallelism fill in rank 0, so a 0 on a stream registered under another rank is taken for the registered one, until
+/// the stream has shown a rank that is neither (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no
+/// ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
+/// registered backend, or if none is registered the first that is named, is the registered worker's. Bounds: `max_owners`; the stored
+/// blocks of further ones are skipped and counted. Events about objects change nothing here; they are counted as `apply_tally::unplaced`,
+/// and whoever keeps the objects takes them from the batch. Lane: all members on the owning lane.
 class event_applier {
  public:
+  static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
+
   struct options {
-    std::size_t max_orphans = 65'536;
+    std::size_t max_orphans = 65'536;       ///< per worker
     std::shared_ptr<lane_names> lane = {};  ///< see lane_blocks::options
-    std::size_t max_partitions = 256;  ///< partitions one stream may open by its events; more are skipped
+    std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
+    /// Gives out the number of a further worker; none: everything belongs to the registered one.
+    std::function<std::optional<worker_id>()> next_worker = {};
   };
 
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -46,35 +53,46 @@ class event_applier {
   /// The same batch must be passed until then, and nothing else may be applied meanwhile.
   [[nodiscard]] bool apply_some(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally);
 
-  /// Forgets everything the worker holds, about `budget` blocks per call. True when nothing is left.
+  /// Forgets everything the stream's workers hold, about `budget` blocks per call. True when nothing is left.
   [[nodiscard]] bool drop_some(std::size_t budget, apply_tally& tally);
 
-  /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
+  /// Queries stop seeing the stream's workers. Call `drop_some` until done afterwards.
   void leave();
 
-  [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }
+  /// Blocks of the worker the stream is registered for.
+  [[nodiscard]] const lane_blocks& blocks() const noexcept { return home_.blocks(); }
+
+  // Over all workers of the stream; see lane_blocks and worker_applier.
+  [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept;
+  [[nodiscard]] std::size_t names() const noexcept;
+  [[nodiscard]] std::size_t orphans() const noexcept;
+  [[nodiscard]] std::size_t uncounted() const noexcept;
+  [[nodiscard]] std::size_t owners() const noexcept { return 1 + others_.size(); }
 
  private:
-  [[nodiscard]] std::shared_ptr<partition> home_of(const event_scope& scope);
-  /// Groups of one engine may use one hash for different blocks, so every group but the first has a name space of its own. A publisher on
-  /// the standard hash gives equal names to equal blocks only, in any group.
-  [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
-  [[nodiscard]] bool is_counted_group(const event_scope& scope);
-  void store(const stored_event& stored, apply_tally& tally);
-  void remove(const removed_event& removed, apply_tally& tally);
-  [[nodiscard]] bool clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally);
+  /// Whose blocks an event is about.
+  struct owner {
+    dp_rank rank{};
+    std::string backend;  ///< empty: the stream's own
+
+    friend auto operator<=>(const owner&, const owner&) = default;
+  };
+
+  [[nodiscard]] dp_rank rank_of(const event_scope& scope, const event_batch& batch);
+  /// Null: there is none, or no room for another one.
+  [[nodiscard]] worker_applier* applier_of(const event_scope& scope, const event_batch& batch, bool may_open);
+  [[nodiscard]] worker_applier* open(const owner& whose);
+  /// The number of blocks touched; absent: a clear was left in the middle.
+  [[nodiscard]] std::optional<std::size_t> apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally);
 
   registration registration_;
   member member_;
   catalog* catalog_;
   options limits_;
-  bool has_standard_names_;                                  ///< the publisher names blocks by the standard hash, as far as is known
-  std::shared_ptr<partition> home_;                          ///< the registration's own
-  std::map<partition_key, std::shared_ptr<partition>> others_;  ///< opened by events
-  std::set<std::uint32_t> uncounted_groups_;
-  lane_blocks blocks_;
-  std::vector<engine_hash> names_;                           ///< reused between events
-  std::vector<local_hash> locals_;
+  worker_applier home_;
+  std::map<owner, std::unique_ptr<worker_applier>> others_;
+  std::string own_backend_;  ///< empty: none has been named yet
+  bool speaks_for_ranks_ = false;
 };
 
 }  // namespace kvc::core

@@ -37,7 +37,7 @@ bool lane_blocks::is_same_block(const place& left, const place& right) const {
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) {
-  if (const auto found = odd_.find(name); found != odd_.end()) {
+  if (const auto found = odd_.empty() ? odd_.end() : odd_.find(name); found != odd_.end()) {
     const copies& all = found->second;
     const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const copy& each) { return each.where.home == home; });
     if (newest == all.rend()) return std::nullopt;
@@ -55,6 +55,15 @@ std::optional<lane_blocks::place> lane_blocks::any_place(engine_hash name) {
   return place{{block->in, block->offset}, {}, block->home};
 }
 
+void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<const engine_hash> names) const noexcept {
+  if (step == 1) {
+    holdings_.prefetch(space_, names);
+    if (parent != nullptr) holdings_.prefetch(space_, {parent, 1});
+  } else if (const engine_hash* const leading = parent != nullptr ? parent : names.data(); leading != nullptr) {
+    holdings_.expect(step, space_, *leading);
+  }
+}
+
 void lane_blocks::store(const store_command& command, apply_tally& tally) {
   const quiescent_scope working;
   const std::uint16_t home = home_index(command.home);
@@ -69,8 +78,8 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
     const engine_hash name = command.names[i];
     const bool is_first = command.link == store_link::root && i == 0;
     if (has_locals && (is_first || (previous && previous->where.in != nullptr))) {
-      const run_stretch part = store_stretch(previous ? &*previous : nullptr, command, i, home, tally);
-      if (pinned != nullptr) runs_of(home).unpin(std::exchange(pinned, nullptr));
+      const run_stretch part = store_stretch(previous ? &*previous : nullptr, pinned == nullptr ? 0 : 1, command, i, home, tally);
+      if (pinned != nullptr) runs_of(home).leave(std::exchange(pinned, nullptr));
       if (part.in == nullptr) {
         tally.skipped += command.names.size() - i;
         return;
@@ -104,7 +113,7 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
     previous = here;
     ++i;
   }
-  if (pinned != nullptr) runs_of(home).unpin(pinned);
+  if (pinned != nullptr) runs_of(home).leave(pinned);
 }
 
 void lane_blocks::store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally) {
@@ -112,18 +121,23 @@ void lane_blocks::store_one(engine_hash name, const place& here, medium_id mediu
   if (is_news && !waiting_.empty()) join_waiting(name, here, tally);
 }
 
-run_stretch lane_blocks::store_stretch(const place* behind, const store_command& command, std::size_t from, std::uint16_t home,
-                                       apply_tally& tally) {
+run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
+                                       std::uint16_t home, apply_tally& tally) {
   const run_place at = behind == nullptr ? run_place{} : behind->where;
+  if (behind != nullptr) holdings_.make_way(runs_of(home), at, command.locals.subspan(from), visits);
   const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
-  const auto names = command.names.subspan(from, part.count);
+  hold_stretch(part, command.names.subspan(from, part.count), home, command.medium, tally);
+  return part;
+}
+
+void lane_blocks::hold_stretch(const run_stretch& part, std::span<const engine_hash> names, std::uint16_t home, medium_id medium,
+                               apply_tally& tally) {
   for (std::uint32_t done = 0; done < part.count;) {
-    done += store_plainly(part, done, names.subspan(done), home, command.medium, tally);
+    done += store_plainly(part, done, names.subspan(done), home, medium, tally);
     if (done == part.count) break;
-    store_one(names[done], place{{part.in, part.start + done}, {}, home}, command.medium, tally);
+    store_one(names[done], place{{part.in, part.start + done}, {}, home}, medium, tally);
     ++done;
   }
-  return part;
 }
 
 std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names, std::uint16_t home,
@@ -258,8 +272,39 @@ void lane_blocks::let_go_plain(std::uint32_t which, std::uint32_t offset) {
   holdings_.close_if_empty(which);
 }
 
-void lane_blocks::remove(engine_hash name, medium_id medium, apply_tally& tally) {
+/// Removes the first of `names` and as many of the next as go with it by moving one cutoff; 0 when it is not that simple.
+std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) {
+  if (!odd_.empty()) return 0;
+  const auto hit = holdings_.find_plain_on(space_, names[0], medium);
+  if (hit.which == lane_holdings::none) return 0;
+  const std::uint32_t count = holdings_.tail_of(hit.which, hit.offset, names);
+  if (count == 0) return 0;
+  const std::uint32_t kept = holdings_.at(hit.which).cutoff - count;
+  if (holdings_.media() == mask_of(medium)) {
+    known_ -= count;
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) known_ -= holdings_.is_plain_elsewhere(hit.which, kept + i) ? 0U : 1U;
+  }
+  held_[static_cast<std::size_t>(medium)] -= count;
+  tally.removed += count;
+  holdings_.release_plain_from(hit.which, kept);
+  holdings_.close_if_empty(hit.which);
+  return count;
+}
+
+void lane_blocks::remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) {
   // No quiescent scope: everything looked at is pinned by this worker's own holdings.
+  while (!names.empty()) {
+    std::size_t done = remove_tail(names, medium, tally);
+    if (done == 0) {
+      remove_one(names[0], medium, tally);
+      done = 1;
+    }
+    names = names.subspan(done);
+  }
+}
+
+void lane_blocks::remove_one(engine_hash name, medium_id medium, apply_tally& tally) {
   if (const auto odd = odd_.empty() ? odd_.end() : odd_.find(name); odd != odd_.end()) {
     copies& all = odd->second;
     const auto on_medium = std::ranges::find(all, medium, &copy::medium);

@@ -18,6 +18,7 @@
 #include "core/lane_holdings.hpp"
 #include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/snapshot.hpp"
 #include "core/store_command.hpp"
 
 namespace kvc::core {
@@ -51,13 +52,23 @@ class lane_blocks {
   lane_blocks(const lane_blocks&) = delete;
   lane_blocks& operator=(const lane_blocks&) = delete;
 
+  /// Brings near what applying an event with these names will need: `step` 1, 2 and 3 in order, each some hundred nanoseconds after the one
+  /// before, while earlier events are applied. `parent` may be null; of a removal, the first name leads. Changes nothing; not calling it
+  /// costs time only.
+  void expect(unsigned step, const engine_hash* parent, std::span<const engine_hash> names) const noexcept;
+
   void store(const store_command& command, apply_tally& tally);
-  void remove(engine_hash name, medium_id medium, apply_tally& tally);
+  void remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
 
   /// Forgets what is held on the media of `which`, in the partitions of `only` (in every one when empty), looking at no more than `budget`
   /// names per call. True when nothing is left to forget. Between the calls of one clearing no other member that changes anything may be
   /// called.
   [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
+
+  /// Appends what is held and what waits in the cursor's partitions, some `budget` blocks per call, more by at most a run and those before
+  /// it. True when nothing is left to tell. Anything may be called in between: what is stored, moved or removed meanwhile may be told or
+  /// not, and a name twice, of which the later record counts; with nothing changed the dump is exact. The way back: snapshot_loader.
+  [[nodiscard]] bool dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const;
 
   /// Blocks held on a medium, names counted (two names of one block are two).
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept { return held_[static_cast<std::size_t>(medium)]; }
@@ -65,6 +76,7 @@ class lane_blocks {
   [[nodiscard]] std::size_t orphans() const noexcept { return waiting_.size(); }
 
  private:
+  void remove_one(engine_hash name, medium_id medium, apply_tally& tally);
   /// Where a block stands: in a run, or nowhere but under its sequence hash.
   struct place {
     run_place where;        ///< null run: known by `block` only
@@ -92,8 +104,9 @@ class lane_blocks {
   [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
   [[nodiscard]] std::optional<place> any_place(engine_hash name);                          ///< newest of all
   void store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally);
-  [[nodiscard]] run_stretch store_stretch(const place* behind, const store_command& command, std::size_t from, std::uint16_t home,
-                                          apply_tally& tally);
+  [[nodiscard]] run_stretch store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
+                                          std::uint16_t home, apply_tally& tally);
+  void hold_stretch(const run_stretch& part, std::span<const engine_hash> names, std::uint16_t home, medium_id medium, apply_tally& tally);
   [[nodiscard]] std::uint32_t store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
                                             std::uint16_t home, medium_id medium, apply_tally& tally);
   /// True when the name had no place in that partition before, so that something may wait for it.
@@ -111,11 +124,20 @@ class lane_blocks {
   void unlink_from_parent(engine_hash child, const orphan& which);
   void let_go(const copy& which);
   void let_go_plain(std::uint32_t which, std::uint32_t offset);
+  [[nodiscard]] std::size_t remove_tail(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
   /// False when the budget was used up before the holding was.
   [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
   void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
   void clear_orphans(media_mask which, std::span<const partition* const> only);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
+  void begin_dump(dump_cursor& at) const;
+  void dump_waiting(engine_hash name, const dump_cursor& at, dump_slice& into) const;
+  static void find_run(run* held, std::uint16_t home, dump_cursor& at, std::size_t& spent);
+  void dump_chain(run* held, dump_cursor& at, dump_slice& into) const;
+  void dump_run(run* told, dump_cursor& at, dump_slice& into) const;
+  void dump_odd(engine_hash name, const copies& all, const dump_cursor& at, dump_slice& into) const;
+
+  friend class snapshot_loader;
 
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;

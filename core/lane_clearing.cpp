@@ -13,6 +13,7 @@ bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const>
 bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
   if (!is_clearing_) {
     is_clearing_ = true;
+    holdings_.freeze(true);  // what is to be cleared is listed now
     holdings_to_clear_ = holdings_.used();
     odd_to_clear_.clear();
     for (const auto& [name, all] : odd_) odd_to_clear_.push_back(name);
@@ -32,6 +33,7 @@ bool lane_blocks::clear_some(media_mask which, std::span<const partition* const>
     odd_to_clear_.pop_back();
   }
   is_clearing_ = false;
+  holdings_.freeze(false);
   clear_orphans(which, only);  // few (bounded by max_orphans), so they go in one pass
   return true;
 }

@@ -4,6 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include "core/hash_compare.hpp"
+#include "core/quiescence.hpp"
+
 namespace kvc::core {
 namespace {
 
@@ -24,30 +27,40 @@ std::uint32_t first_gap(const held_bits& held, std::uint32_t from) noexcept {
   return at;
 }
 
+constexpr std::uint32_t longest_moved_tail = 256;  ///< blocks; some 10 us of work
+
 }  // namespace
 
+lane_holdings::lane_holdings(worker_id worker, std::shared_ptr<lane_names> names) : worker_(worker), names_(std::move(names)) {
+  names_->enroll(worker_, this);
+}
+
+lane_holdings::~lane_holdings() { names_->dismiss(worker_); }
+
 std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
-  const auto found = by_run_.find(key(in, medium));
-  return found == by_run_.end() ? none : found->second;
+  const std::uint32_t* const found = by_run_.find(key(in, medium));
+  return found == nullptr ? none : *found;
 }
 
 std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home, medium_id medium) {
-  const auto [entry, is_new] = by_run_.try_emplace(key(in, medium), static_cast<std::uint32_t>(all_.size()));
-  if (!is_new) return entry->second;
+  if (const std::uint32_t there = find(in, medium); there != none) return there;
+  auto which = static_cast<std::uint32_t>(all_.size());
   if (!unused_.empty()) {
-    entry->second = unused_.back();
+    which = unused_.back();
     unused_.pop_back();
   } else {
-    all_.emplace_back();
+    all_.grow();
   }
-  holding& opened = all_[entry->second];
+  by_run_.add(key(in, medium), which);
+  holding& opened = all_[which];
   opened.in = in;
   opened.store = &store;
   opened.home = home;
   opened.medium = medium;
-  in->pins.fetch_add(1, std::memory_order_relaxed);
+  opened.slot = begin_slot(store, medium);
+  run_store::use(*in);
   media_ |= mask_of(medium);
-  return entry->second;
+  return which;
 }
 
 void lane_holdings::close_if_empty(std::uint32_t which) {
@@ -55,21 +68,110 @@ void lane_holdings::close_if_empty(std::uint32_t which) {
   if (closed.more || closed.cutoff != 0) return;
   if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
   by_run_.erase(key(closed.in, closed.medium));
-  closed.store->unpin(closed.in);
+  closed.store->end_use(closed.in);
+  end_slot(*closed.store, closed.medium);
   closed = holding{};
   unused_.push_back(which);
 }
 
+void lane_holdings::make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits) {
+  run& in = *behind.in;
+  const std::uint32_t length = behind.offset + 1;
+  const auto blocks = in.blocks();
+  if (length >= blocks.size() || blocks[length] == locals[0].get()) return;
+  // The first branch at this block only: where many branch off, as behind a system prompt, moving each in turn would cost more than it gives.
+  if (in.child_end.load(std::memory_order_acquire) >= length) return;
+  std::uint32_t slot = no_slot;
+  std::size_t holders = 0;
+  in.each_cell([&](std::uint32_t whose, cell_word word) {
+    if (word.cutoff() <= length) return;
+    slot = whose;
+    ++holders;
+  });
+  if (holders == 0) {
+    if (store.try_cut(in, length, visits)) forget_names_behind(store, in, length);
+  } else if (holders == 1 && blocks.size() - length <= longest_moved_tail) {
+    const slot_owner who = store.slots().owner(slot);
+    if (lane_holdings* const holder = names_->colleague(who.worker)) holder->take_tail_along(store, in, length, slot, who.medium, visits);
+  }
+}
+
+/// The holders of this lane may share lists that name blocks behind the end of a run that was cut off there: other blocks may follow now.
+void lane_holdings::forget_names_behind(const run_store& store, const run& in, std::uint32_t length) {
+  in.each_cell([&](std::uint32_t slot, cell_word) {
+    const slot_owner who = store.slots().owner(slot);
+    const lane_holdings* const holder = names_->colleague(who.worker);
+    const std::uint32_t which = holder == nullptr ? none : holder->find(&in, who.medium);
+    if (which != none && holder->all_[which].list != holding::no_list) names_->shorten(holder->all_[which].list, length);
+  });
+}
+
+/// When the last who held more than half of a run lets go of that, the rest is cut off; so no more than half of a run is kept for nobody,
+/// unless something stands behind it.
+void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
+  const quiescent_scope reading;  // another lane may put a wider column in its place just now
+  run& in = *of.in;
+  const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
+  if (old_cutoff <= blocks / 2 || of.cutoff > blocks / 2) return;
+  std::uint32_t needed = std::max(in.child_end.load(std::memory_order_acquire), 1U);
+  in.each_cell([&](std::uint32_t, cell_word word) { needed = std::max(needed, word.has_more() ? blocks : word.cutoff()); });
+  if (needed > blocks / 2 || !of.store->try_cut(in, needed, 0)) return;
+  forget_names_behind(*of.store, in, needed);
+}
+
+void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits) {
+  const std::uint32_t which = is_frozen_ ? none : find(&from, medium);
+  if (which == none || all_[which].more || all_[which].slot != slot || all_[which].cutoff <= length) return;
+  const naming& old = names_->at(all_[which].list);
+  // Names that cannot be found could not be found under a new list either, and a list that begins behind the cut would have none before it.
+  if (old.gaps || old.first > length || old.end() < all_[which].cutoff) return;
+  const std::uint32_t count = all_[which].cutoff - length;
+  const std::vector<engine_hash> names(old.names + (length - old.first), old.names + (length - old.first) + count);
+  const std::uint64_t space = old.space;
+  run_store::tail_move move;
+  move.before = [&](run* child) {
+    names_->shorten(all_[which].list, length);
+    const std::uint32_t moved = open(store, child, all_[which].home, medium);
+    all_[moved].list = names_->open(child, space, 0);
+    ++names_->at(all_[moved].list).users;
+    all_[moved].cutoff = names_->fit(all_[moved].list, 0, names);  // all of them: they have just been forgotten
+    publish(all_[moved]);
+  };
+  move.after = [&] {
+    all_[which].cutoff = length;
+    publish(all_[which]);
+  };
+  if (store.try_move_tail(from, length, visits, slot, move)) ++moves_;
+}
+
+std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {
+  auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
+  if (found == slots_.end()) {
+    slots_.push_back({&store, store.slots().take(worker_, medium), 0, medium});
+    found = std::prev(slots_.end());
+  }
+  ++found->holdings;
+  return found->slot;
+}
+
+void lane_holdings::end_slot(run_store& store, medium_id medium) {
+  const auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
+  if (--found->holdings != 0) return;
+  if (found->slot != no_slot) store.slots().give_back(found->slot);
+  slots_.erase(found);
+}
+
 void lane_holdings::publish(holding& changed) {
+  if (changed.slot == no_slot) return;  // counted by the slot table; better not known than known wrongly
   if (changed.cutoff == 0 && !changed.more) {
-    if (changed.cell != nullptr) changed.store->give_back(*changed.in, std::exchange(changed.cell, nullptr));
+    if (changed.cell) changed.store->give_back(*changed.in, std::exchange(changed.cell, cell_ref{}));
     return;
   }
-  const cell_value value(worker_, changed.medium, changed.cutoff, changed.more != nullptr);
-  if (changed.cell != nullptr) {
-    changed.cell->store(value.bits(), std::memory_order_release);
+  const cell_word word(changed.cutoff, changed.more != nullptr);
+  if (changed.cell) {
+    changed.cell.write(changed.slot, word);
   } else {
-    changed.cell = changed.store->take_cell(*changed.in, value);
+    changed.cell = changed.store->take_cell(*changed.in, changed.slot, word);
   }
 }
 
@@ -98,7 +200,12 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
     done.repeated = names_->fit(in.list, start, names.first(overlap));
     if (done.repeated < overlap || overlap == names.size()) return done;
   }
-  done.added = names_->fit(in.list, in.cutoff, names.subspan(overlap));
+  const auto news = names.subspan(overlap);
+  done.added = names_->fit(in.list, in.cutoff, news);
+  if (done.added == 0 && names_->at(in.list).users == 1 && in.cutoff < names_->at(in.list).end()) {
+    names_->shorten(in.list, in.cutoff);  // names of blocks that nobody holds any more
+    done.added = names_->fit(in.list, in.cutoff, news);
+  }
   if (done.added == 0) return done;
   in.cutoff += done.added;
   last_ = which;
@@ -113,7 +220,7 @@ void lane_holdings::record(holding& of, std::uint32_t offset) {
   if (!of.more) {
     of.more = std::make_unique<holding::exceptions>();
     of.more->plain.resize(words);
-    of.more->held = of.store->open_bits(*of.in, worker_, of.medium, words);
+    of.more->held = of.store->open_bits(*of.in, of.slot, words);
     of.more->count = of.cutoff;
     for (std::uint32_t word = 0; word < words_for(of.cutoff); ++word) {
       const std::uint32_t left = of.cutoff - word * 64;
@@ -182,10 +289,31 @@ void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
   }
 }
 
+std::uint32_t lane_holdings::tail_of(std::uint32_t which, std::uint32_t offset, std::span<const engine_hash> names) const {
+  const holding& in = all_[which];
+  if (in.more) return 0;
+  const naming& list = names_->at(in.list);
+  const auto most = static_cast<std::uint32_t>(names.size());
+  if (offset + 1 == in.cutoff) {  // from the end backwards, as engines evict
+    std::uint32_t count = 1;
+    while (count < most && count <= offset && list.has(offset - count, names[count])) ++count;
+    return count;
+  }
+  // In order, up to the end.
+  const std::uint32_t rest = in.cutoff - offset;
+  if (rest > most || in.cutoff > list.end() || offset < list.first) return 0;
+  const auto* const bare = reinterpret_cast<const std::uint64_t*>(list.names + (offset - list.first));
+  return common_prefix(bare, reinterpret_cast<const std::uint64_t*>(names.data()), rest) == rest ? rest : 0;
+}
+
 void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start) {
   if (!all_[which].more) {
-    all_[which].cutoff = std::min(all_[which].cutoff, start);
-    publish(all_[which]);
+    holding& in = all_[which];
+    const std::uint32_t old_cutoff = in.cutoff;
+    in.cutoff = std::min(in.cutoff, start);
+    if (start != 0 && names_->at(in.list).users == 1) names_->shorten(in.list, in.cutoff);
+    publish(in);
+    cut_dead_end(in, old_cutoff);
     return;
   }
   const std::vector<std::uint64_t> plain = all_[which].more->plain;
@@ -273,7 +401,7 @@ bool lane_holdings::is_plain_elsewhere(std::uint32_t which, std::uint32_t offset
 std::vector<std::uint32_t> lane_holdings::used() const {
   std::vector<std::uint32_t> all;
   all.reserve(by_run_.size());
-  for (const auto& [run_and_medium, which] : by_run_) all.push_back(which);
+  by_run_.each([&](std::uint64_t, std::uint32_t which) { all.push_back(which); });
   std::ranges::sort(all);
   return all;
 }

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <boost/container/flat_map.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "core/gradual_map.hpp"
 #include "core/ids.hpp"
 #include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/paged_list.hpp"
 #include "core/run_store.hpp"
 
 namespace kvc::core {
@@ -31,11 +33,12 @@ struct holding {
 
   run* in = nullptr;               ///< pinned; null: unused
   run_store* store = nullptr;
-  run_cell* cell = nullptr;        ///< null while nothing is held
+  cell_ref cell;                   ///< none while nothing is held
   std::uint32_t list = no_list;    ///< names under which blocks are plainly held
   std::uint32_t cutoff = 0;        ///< leading blocks held without a break
   std::uint16_t home = 0;          ///< the caller's number of the partition
   medium_id medium{};
+  std::uint32_t slot = no_slot;    ///< of the worker on this medium in this partition; none when there were none left
   std::unique_ptr<exceptions> more;
 };
 
@@ -50,20 +53,30 @@ class lane_holdings {
  public:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;
 
-  lane_holdings(worker_id worker, std::shared_ptr<lane_names> names) : worker_(worker), names_(std::move(names)) {}
+  lane_holdings(worker_id worker, std::shared_ptr<lane_names> names);
   /// Precondition: everything has been let go of.
-  ~lane_holdings() = default;
+  ~lane_holdings();
   lane_holdings(const lane_holdings&) = delete;
   lane_holdings& operator=(const lane_holdings&) = delete;
 
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
+  /// The second and third step of lane_blocks::expect.
+  void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept { names_->expect(step, space, name); }
 
   [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
   /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
   void close_if_empty(std::uint32_t which);
+
+  /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
+  /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves it
+  /// right behind, would become a run per step otherwise. What is cut off is held by nobody, or, if it is short, by one worker of this lane,
+  /// who takes it along into a run of its own. `visits`: how often the caller visits the run just now.
+  void make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits);
   [[nodiscard]] const holding& at(std::uint32_t which) const noexcept { return all_[which]; }
+  /// The names under which a holding's blocks are plainly held. Precondition: it has a list.
+  [[nodiscard]] const naming& names_of(const holding& of) const noexcept { return std::as_const(*names_).at(of.list); }
 
   /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving the
   /// cutoff alone: `repeated` were. Stops before anything that needs more.
@@ -76,6 +89,10 @@ class lane_holdings {
   /// Holds one block plainly. False, and nothing changed, when the list has or takes no such name for it.
   [[nodiscard]] bool hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name);
   void release_plain(std::uint32_t which, std::uint32_t offset);
+  /// How many of `names`, which begin with the one at block `offset`, are the names of the blocks before or behind it in order, such that
+  /// letting go of them all only moves the cutoff of a holding without exceptions: at least 1, or 0 when the holding is not like that.
+  /// `end` is one past the highest of these blocks, which is the cutoff.
+  [[nodiscard]] std::uint32_t tail_of(std::uint32_t which, std::uint32_t offset, std::span<const engine_hash> names) const;
   /// Every plain block from `start` on at once; what is held under odd names stays.
   void release_plain_from(std::uint32_t which, std::uint32_t start);
   [[nodiscard]] bool is_plain(std::uint32_t which, std::uint32_t offset) const;
@@ -103,6 +120,12 @@ class lane_holdings {
   /// Whether a block plainly held in `which` is plainly held on another medium as well.
   [[nodiscard]] bool is_plain_elsewhere(std::uint32_t which, std::uint32_t offset) const;
 
+  /// While frozen, other workers cannot make these holdings change (see make_way).
+  void freeze(bool is_frozen) noexcept { is_frozen_ = is_frozen; }
+
+  /// How often blocks have gone from one holding to another: a list made by `used` before may lack the other one.
+  [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
+
   [[nodiscard]] std::vector<std::uint32_t> used() const;
   [[nodiscard]] media_mask media() const noexcept { return media_; }
 
@@ -110,6 +133,19 @@ class lane_holdings {
   static std::uint64_t key(const run* in, medium_id medium) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(in)) | static_cast<std::uint64_t>(medium);  // runs are aligned to 64
   }
+  /// The worker's slot in one partition on one medium, while it has holdings there.
+  struct slot_use {
+    run_store* store = nullptr;
+    std::uint32_t slot = no_slot;
+    std::uint32_t holdings = 0;
+    medium_id medium{};
+  };
+  [[nodiscard]] std::uint32_t begin_slot(run_store& store, medium_id medium);
+  void end_slot(run_store& store, medium_id medium);
+
+  void cut_dead_end(holding& of, std::uint32_t old_cutoff);
+  void forget_names_behind(const run_store& store, const run& in, std::uint32_t length);
+  void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
   void publish(holding& changed);
   void record(holding& of, std::uint32_t offset);
@@ -118,10 +154,13 @@ class lane_holdings {
 
   worker_id worker_;
   std::shared_ptr<lane_names> names_;
-  boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_run_;
-  std::vector<holding> all_;
+  gradual_map<std::uint64_t, std::uint32_t> by_run_;
+  paged_list<holding, 64> all_;
   std::vector<std::uint32_t> unused_;
+  std::vector<slot_use> slots_;        ///< few: partitions times media
   media_mask media_ = 0;               ///< ever used
+  bool is_frozen_ = false;
+  std::uint64_t moves_ = 0;
   std::uint32_t last_ = none;          ///< where the last name was found
   std::uint32_t last_offset_ = 0;
 };

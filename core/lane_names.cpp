@@ -1,13 +1,18 @@
 #include "core/lane_names.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
 
+#include "core/arena.hpp"
+#include "core/bring_near.hpp"
 #include "core/hash_compare.hpp"
+#include "core/run.hpp"
 
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t prefetched_ahead = 16;  ///< a miss takes as long as some sixteen keys
+constexpr std::size_t batch = 64;  ///< names whose lines are asked for together: as many as a CPU waits for at once, and some more
 constexpr std::uint32_t most_lists = 1U << 28;
 constexpr std::uint32_t most_names = 1U << 12;  ///< a spot has 12 bits for the offset; runs are no longer than that
 
@@ -31,7 +36,20 @@ std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name)
 }
 
 void lane_names::prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
-  for (const engine_hash name : names.first(std::min(names.size(), prefetched_ahead))) table_.prefetch(hash_of(space, name));
+  for (const engine_hash name : names.first(std::min(names.size(), batch))) table_.prefetch(hash_of(space, name));
+}
+
+void lane_names::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
+  name_spot guess;
+  if (!table_.find(hash_of(space, name), [&](name_spot spot) { return guess = spot, true; })) return;
+  const naming& list = at(guess.list);
+  if (step == 2) {
+    bring_near(&list);
+    return;
+  }
+  if (list.in == nullptr) return;
+  list.in->prefetch();
+  if (guess.offset >= list.first) bring_near(list.names + (guess.offset - list.first));
 }
 
 std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first) {
@@ -50,23 +68,63 @@ std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first
   return list;
 }
 
-void lane_names::close(std::uint32_t list) {
-  naming& closed = at(list);
-  const auto count = closed.names.size();
-  for (std::size_t i = 0; i < count + prefetched_ahead; ++i) {
-    if (i < count) table_.prefetch(hash_of(closed.space, closed.names[i]));
-    if (i < prefetched_ahead) continue;
-    const std::size_t at = i - prefetched_ahead;
-    table_.remove(hash_of(closed.space, closed.names[at]), {list, closed.first + static_cast<std::uint32_t>(at)});
+lane_names::~lane_names() {
+  for (std::uint32_t list = 0; list < lists_; ++list) arena_give(arena_kind::names, at(list).names, at(list).capacity * sizeof(engine_hash));
+}
+
+void lane_names::reserve(naming& list, std::uint32_t names) {
+  if (names <= list.capacity) return;
+  // Lists mostly begin with all they will have; those that grow, grow again.
+  const std::uint32_t wanted = list.capacity == 0 ? names : std::max(names, list.capacity + list.capacity / 4);
+  auto* const wider = static_cast<engine_hash*>(arena_take(arena_kind::names, wanted * sizeof(engine_hash)));
+  std::uninitialized_copy_n(list.names, list.count, wider);
+  arena_give(arena_kind::names, list.names, list.capacity * sizeof(engine_hash));
+  written_bytes_ += (wanted - list.capacity) * sizeof(engine_hash);
+  list.names = wider;
+  list.capacity = wanted;
+}
+
+/// Takes the names from number `from` of a list on out of the table.
+void lane_names::forget(std::uint32_t list, std::uint32_t from) {
+  const naming& of = at(list);
+  std::array<std::uint64_t, batch> hashes;
+  for (std::uint32_t done = from; done < of.count;) {
+    const std::uint32_t some = std::min<std::uint32_t>(of.count - done, batch);
+    for (std::uint32_t i = 0; i < some; ++i) {
+      hashes[i] = hash_of(of.space, of.names[done + i]);
+      table_.prefetch(hashes[i]);
+    }
+    for (std::uint32_t i = 0; i < some; ++i) table_.prefetch_more(hashes[i]);
+    for (std::uint32_t i = 0; i < some; ++i) table_.remove(hashes[i], {list, of.first + done + i});
+    done += some;
   }
+}
+
+void lane_names::close(std::uint32_t list) {
+  forget(list, 0);
+  naming& closed = at(list);
+  arena_give(arena_kind::names, closed.names, closed.capacity * sizeof(engine_hash));
+  written_bytes_ -= closed.capacity * sizeof(engine_hash);
   closed = naming{};
   unused_.push_back(list);
 }
 
-bool lane_names::enter(std::uint32_t list, std::uint32_t offset, engine_hash name) {
-  naming& into = at(list);
-  if (list >= most_lists || offset >= most_names || find(into.space, name)) return false;
-  return table_.add(hash_of(into.space, name), {list, offset});
+void lane_names::shorten(std::uint32_t list, std::uint32_t end) {
+  naming& of = at(list);
+  if (end >= of.end() || end < of.first) return;
+  forget(list, end - of.first);
+  of.count = end - of.first;
+  if (of.gaps) std::erase_if(*of.gaps, [end](std::uint32_t offset) { return offset >= end; });
+}
+
+bool lane_names::enter(std::uint32_t list, std::uint32_t offset, engine_hash name, std::uint64_t hash) {
+  if (list >= most_lists || offset >= most_names) return false;
+  const std::uint64_t space = at(list).space;
+  const bool is_known = table_.find(hash, [&](name_spot spot) {
+    const naming& other = at(spot.list);
+    return other.space == space && other.has(spot.offset, name);
+  });
+  return !is_known && table_.add(hash, {list, offset});
 }
 
 std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names) {
@@ -74,35 +132,38 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
   if (offset < in.first || offset > in.end()) return 0;
   std::size_t accepted = 0;
   if (offset < in.end()) {
-    const std::span<const engine_hash> known = std::span<const engine_hash>(in.names).subspan(offset - in.first);
+    const std::span<const engine_hash> known = in.all().subspan(offset - in.first);
     const std::size_t both = std::min(known.size(), names.size());
     accepted = common_prefix(reinterpret_cast<const std::uint64_t*>(known.data()), reinterpret_cast<const std::uint64_t*>(names.data()), both);
-    if (!in.gaps.empty()) {
-      const auto gap = std::ranges::lower_bound(in.gaps, offset);
-      if (gap != in.gaps.end()) accepted = std::min<std::size_t>(accepted, *gap - offset);
+    if (in.gaps) {
+      const auto gap = std::ranges::lower_bound(*in.gaps, offset);
+      if (gap != in.gaps->end()) accepted = std::min<std::size_t>(accepted, *gap - offset);
     }
     if (accepted < both) return static_cast<std::uint32_t>(accepted);
   }
-  const std::size_t wanted = in.names.size() + names.size() - accepted;
-  if (wanted > in.names.capacity()) in.names.reserve(std::max(wanted, in.names.size() + in.names.size() / 2));
+  reserve(in, in.count + static_cast<std::uint32_t>(names.size() - accepted));
   const std::uint64_t space = in.space;
-  for (std::size_t i = accepted; i < std::min(accepted + prefetched_ahead, names.size()); ++i) table_.prefetch(hash_of(space, names[i]));
-  for (; accepted < names.size(); ++accepted) {
-    if (accepted + prefetched_ahead < names.size()) table_.prefetch(hash_of(space, names[accepted + prefetched_ahead]));
-    const std::uint32_t at = in.end();
-    const bool is_found = enter(list, at, names[accepted]);
-    in.names.push_back(names[accepted]);
-    if (is_found) continue;
-    in.gaps.push_back(at);  // keeps its place in the list, so that those behind it can still be named
-    break;
+  std::array<std::uint64_t, batch> hashes;
+  while (accepted < names.size()) {
+    const std::size_t some = std::min(names.size() - accepted, batch);
+    for (std::size_t i = 0; i < some; ++i) {
+      hashes[i] = hash_of(space, names[accepted + i]);
+      table_.prefetch(hashes[i]);
+    }
+    for (std::size_t i = 0; i < some; ++i) table_.prefetch_more(hashes[i]);
+    for (std::size_t i = 0; i < some; ++i, ++accepted) {
+      const std::uint32_t at = in.end();
+      const bool is_found = enter(list, at, names[accepted], hashes[i]);
+      in.names[in.count++] = names[accepted];
+      if (is_found) continue;
+      if (!in.gaps) in.gaps = std::make_unique<std::vector<std::uint32_t>>();
+      in.gaps->push_back(at);  // keeps its place in the list, so that those behind it can still be named
+      return static_cast<std::uint32_t>(accepted);
+    }
   }
   return static_cast<std::uint32_t>(accepted);
 }
 
-std::size_t lane_names::bytes() const noexcept {
-  std::size_t all = table_.bytes() + pages_.size() * sizeof(page);
-  for (std::uint32_t list = 0; list < lists_; ++list) all += at(list).names.capacity() * sizeof(engine_hash);
-  return all;
-}
+std::size_t lane_names::bytes() const noexcept { return table_.bytes() + pages_.size() * sizeof(page) + written_bytes_; }
 
 }  // namespace kvc::core

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -15,22 +16,26 @@
 namespace kvc::core {
 
 struct run;
+class lane_holdings;
 
-/// The names of consecutive blocks of one run, from block `first` on.
-struct naming {
+/// The names of consecutive blocks of one run, from block `first` on. One cache line, but for the names themselves.
+struct alignas(64) naming {
   run* in = nullptr;                  ///< null: unused, may be given out again
+  engine_hash* names = nullptr;       ///< in the arena
+  std::uint32_t count = 0;
+  std::uint32_t capacity = 0;
+  std::uint64_t space = 0;            ///< names are compared within a space only
   std::uint32_t users = 0;            ///< holdings that count on these names; each pins the run
   std::uint32_t first = 0;
-  std::uint64_t space = 0;            ///< names are compared within a space only
-  std::vector<engine_hash> names;
-  std::vector<std::uint32_t> gaps;    ///< offsets whose name is written here but cannot be found; sorted, almost always empty
+  std::unique_ptr<std::vector<std::uint32_t>> gaps;  ///< offsets whose name is written here but cannot be found; sorted; almost always null
 
   /// One past the last named block.
-  [[nodiscard]] std::uint32_t end() const noexcept { return first + static_cast<std::uint32_t>(names.size()); }
+  [[nodiscard]] std::uint32_t end() const noexcept { return first + count; }
   /// Whether block `offset` has a name here and it is this one.
   [[nodiscard]] bool has(std::uint32_t offset, engine_hash name) const noexcept {
     return offset >= first && offset < end() && names[offset - first] == name;
   }
+  [[nodiscard]] std::span<const engine_hash> all() const noexcept { return {names, count}; }
 };
 
 /// The names of one lane.
@@ -42,11 +47,20 @@ struct naming {
 /// Lane: belongs to one lane; shared by the lane_blocks of its workers.
 class lane_names {
  public:
+  lane_names() = default;
+  ~lane_names();
+  lane_names(const lane_names&) = delete;
+  lane_names& operator=(const lane_names&) = delete;
+
   /// Where `name` is written down in `space`.
   [[nodiscard]] std::optional<name_spot> find(std::uint64_t space, engine_hash name) const;
 
-  /// Brings near what `find`, `fit` or `close` will need for these names, at most 16 of them; worth it some hundred nanoseconds ahead.
+  /// Brings near what `find`, `fit` or `close` will need for these names, at most 64 of them; worth it some hundred nanoseconds ahead.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
+
+  /// Follows `name` from the table to its list (step 2), and from its list to its run (step 3), bringing near what comes next. A guess: the
+  /// name is not compared.
+  void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
 
   /// The reference stays valid until the list is closed.
   [[nodiscard]] naming& at(std::uint32_t list) noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
@@ -56,16 +70,29 @@ class lane_names {
   [[nodiscard]] std::uint32_t open(run* in, std::uint64_t space, std::uint32_t first);
   /// Forgets a list without users.
   void close(std::uint32_t list);
+  /// Forgets the names of the blocks from `end` on, which nobody counts on any more.
+  void shorten(std::uint32_t list, std::uint32_t end);
 
   /// How many of `names` the blocks from `offset` on bear, or could be given, in this list: compares those that have a name and appends the
   /// others. Stops at the first that differs or is refused. `offset` is at most the list's end, else nothing is accepted.
   [[nodiscard]] std::uint32_t fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names);
 
+  /// Who works on this lane: holdings of other workers, which may be asked to make way (see lane_holdings::make_way).
+  void enroll(worker_id worker, lane_holdings* holdings) { colleagues_[worker] = holdings; }
+  void dismiss(worker_id worker) { colleagues_.erase(worker); }
+  /// Null when the worker belongs to another lane.
+  [[nodiscard]] lane_holdings* colleague(worker_id worker) const {
+    const auto found = colleagues_.find(worker);
+    return found == colleagues_.end() ? nullptr : found->second;
+  }
+
   [[nodiscard]] std::size_t names() const noexcept { return table_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
-  [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t offset, engine_hash name);
+  [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t offset, engine_hash name, std::uint64_t hash);
+  void forget(std::uint32_t list, std::uint32_t from);
+  void reserve(naming& list, std::uint32_t names);
 
   static constexpr std::size_t page_lists = 256;
   using page = std::array<naming, page_lists>;
@@ -74,6 +101,8 @@ class lane_names {
   std::vector<std::unique_ptr<page>> pages_;
   std::uint32_t lists_ = 0;  ///< ever opened at once
   std::vector<std::uint32_t> unused_;
+  std::unordered_map<worker_id, lane_holdings*> colleagues_;
+  std::size_t written_bytes_ = 0;  ///< of the lists
 };
 
 }  // namespace kvc::core

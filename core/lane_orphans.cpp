@@ -19,7 +19,7 @@ void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& 
   // chain of orphans may be as long as a prompt. Runs are pinned while they are on the list.
   std::vector<std::pair<engine_hash, place>> arrived;
   const auto arrive = [&](engine_hash name, const place& here) {
-    if (here.where.in != nullptr) here.where.in->pins.fetch_add(1, std::memory_order_relaxed);
+    if (here.where.in != nullptr) here.where.in->pins.fetch_add(run::one_visit, std::memory_order_relaxed);
     arrived.emplace_back(name, here);
   };
   arrive(first, at);
@@ -54,9 +54,9 @@ void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& 
       const place behind{{found.in, found.start}, {}, here.home};
       place_orphan(child, behind, tally);
       arrive(child, behind);
-      runs.unpin(found.in);
+      runs.leave(found.in);
     }
-    if (here.where.in != nullptr) runs.unpin(here.where.in);
+    if (here.where.in != nullptr) runs.leave(here.where.in);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -18,10 +19,42 @@ struct worker_depth {
   std::array<std::uint32_t, max_media> on{};  ///< ... every block on this one medium
 };
 
-/// The depth of one worker, in blocks, on any medium.
-struct worker_reach {
-  worker_id worker{};
-  std::uint32_t depth = 0;
+
+/// The answer in the form the index finds it: sets of slots (see slot_table.hpp) that reach equally deep. Every slot that holds the first block
+/// of the query is in exactly one place. Reused between queries to keep its memory.
+struct match_levels {
+  /// One slot and its depth in blocks, at least 1.
+  struct reach {
+    std::uint32_t slot = 0;
+    std::uint32_t depth = 0;
+  };
+  /// Many slots of one depth: slot i is among them when bit i % 64 of `sets[first + i / 64]` is set.
+  struct level {
+    std::uint32_t depth = 0;
+    std::uint32_t first = 0;
+    std::uint32_t words = 0;
+  };
+  std::vector<reach> reaches;
+  std::vector<level> levels;
+  std::vector<std::uint64_t> sets;
+
+  void clear() {
+    reaches.clear();
+    levels.clear();
+    sets.clear();
+  }
+  /// Calls `visit(slot, depth)` for every slot.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const level& one : levels) {
+      for (std::uint32_t word = 0; word < one.words; ++word) {
+        for (std::uint64_t rest = sets[one.first + word]; rest != 0; rest &= rest - 1) {
+          visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)), one.depth);
+        }
+      }
+    }
+    for (const reach& one : reaches) visit(one.slot, one.depth);
+  }
 };
 
 /// A pool that only some workers can use: those of its own instance.

@@ -74,6 +74,14 @@ medium_id medium_table::intern(std::string_view word) {
 
 std::string_view medium_table::name(medium_id medium) const noexcept { return names_[static_cast<std::size_t>(medium)]; }
 
+bool medium_table::is_known_word(medium_id medium, std::string_view word) noexcept {
+  if (tier_of(medium) != tier::external) return true;
+  // SGLang's storage backends, and vLLM's object store (kv-events.md section 10, case 20).
+  static constexpr std::array<std::string_view, 2> others{"EXTERNAL", "OBJ"};
+  const auto same_letter = [](char left, char right) { return left == std::toupper(static_cast<unsigned char>(right)); };
+  return std::ranges::any_of(others, [&](std::string_view each) { return std::ranges::equal(each, word, same_letter); });
+}
+
 tier medium_table::tier_of(medium_id medium) noexcept {
   return static_cast<unsigned>(medium) < 3 ? static_cast<tier>(medium) : tier::external;
 }

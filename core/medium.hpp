@@ -51,6 +51,9 @@ class medium_table {
   /// How many media are known; those are the numbers 0 .. size()-1.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
+  /// Whether a wire word, which stands for `medium`, is one that publishers are known to use. Others are media all the same.
+  [[nodiscard]] static bool is_known_word(medium_id medium, std::string_view word) noexcept;
+
   [[nodiscard]] static tier tier_of(medium_id medium) noexcept;
 
  private:

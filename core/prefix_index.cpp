@@ -6,25 +6,25 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/active_rows.hpp"
 #include "core/depth_merge.hpp"
+#include "core/level_walk.hpp"
 #include "core/quiescence.hpp"
 #include "core/run_walk.hpp"
 
 namespace kvc::core {
 namespace {
 
-/// How one worker holds the run in hand on one medium.
+/// How one slot holds the run in hand.
 struct segment_holder {
-  cell_value cell;
+  slot_owner who;
+  cell_word cell;
   const held_bits* bits;  ///< null without holes
 };
 
 /// Buffers of the queries of one thread; a match never suspends, so they are free again when it returns.
 struct match_buffers {
-  std::vector<worker_reach> reaches;
-  active_rows active;  ///< rows of reaches that cover everything so far
-  active_rows next;
+  level_walk walk;
+  match_levels levels;
   std::vector<segment_holder> segment;
   holder_list holders;
   holder_list lone;
@@ -36,56 +36,27 @@ match_buffers& buffers() {
   return mine;
 }
 
-/// Depths while all holders on the way use one medium and nobody borrows: then a worker's depth is where its cutoff ends it, and workers do
-/// not meet. Answers the medium; nothing when the query is not that simple.
-template <class Walk>
-bool match_simple(const run_directory& directory, const Walk& query, media_mask media, std::vector<worker_reach>& out, media_mask& seen) {
-  auto& [reaches, active, next, segment, holders, lone, merge] = buffers();
-  out.clear();
-  seen = 0;
-  run_segment here;
-  std::size_t at = 0;
-  while (at < query.size() && next_segment(directory, query, here, at, here)) {
-    const std::uint32_t length = here.length;
-    const auto base = static_cast<std::uint32_t>(at);
-    next.clear();
-    here.in->each_cell([&](cell_value cell) {
-      const media_mask medium = mask_of(cell.medium()) & media;
-      seen |= medium;
-      const std::uint32_t held = std::min(cell.cutoff(), length);
-      if (medium == 0 || held == 0) return;
-      std::uint32_t row = 0;
-      if (base == 0) {
-        row = static_cast<std::uint32_t>(out.size());
-        out.push_back({worker_id{cell.worker()}, held});
-      } else {
-        row = active.find(cell.worker());
-        if (row == active_rows::none || out[row].depth != base) return;
-        out[row].depth = base + held;
-      }
-      if (held == length) next.add(cell.worker(), row);
-    });
-    if (!std::has_single_bit(static_cast<unsigned>(seen))) return seen == 0;
-    std::swap(active, next);
-    if (active.empty()) return true;
-    at += length;
-  }
-  return true;
+/// Whether each slot may stand for itself: one medium in all, nothing borrowed, no block outside the runs.
+bool is_simple(const run_store& runs, const match_scope& scope) {
+  const media_mask media = runs.slots().media();
+  return scope.pools.empty() && scope.private_pools.empty() && (media & scope.media) == media && (media & (media - 1)) == 0 &&
+         runs.directory().lone_blocks() == 0;
 }
 
 /// The holders of a run, sorted by (worker, medium).
-void read_holders(const run& in, media_mask media, std::vector<segment_holder>& into) {
+void read_holders(const run_store& runs, const run& in, media_mask media, std::vector<segment_holder>& into) {
   into.clear();
-  in.each_cell([&](cell_value cell) {
-    if ((mask_of(cell.medium()) & media) == 0) return;
+  in.each_cell([&](std::uint32_t slot, cell_word cell) {
+    const slot_owner who = runs.slots().owner(slot);
+    if ((mask_of(who.medium) & media) == 0) return;
     const held_bits* bits = nullptr;
     if (cell.has_more()) {
       bits = in.holes.load(std::memory_order_acquire);
-      while (bits != nullptr && (bits->worker.get() != cell.worker() || bits->medium != cell.medium())) bits = bits->next.load(std::memory_order_acquire);
+      while (bits != nullptr && bits->slot != slot) bits = bits->next.load(std::memory_order_acquire);
     }
-    into.push_back({cell, bits});
+    into.push_back({who, cell, bits});
   });
-  std::ranges::sort(into, {}, [](const segment_holder& each) { return each.cell.bits() >> 28; });
+  std::ranges::sort(into, {}, [](const segment_holder& each) { return std::uint64_t{each.who.worker.get()} << 4 | static_cast<std::uint64_t>(each.who.medium); });
 }
 
 /// Fills `holders` for block `offset`; answers the first offset, at most `length`, at which they change.
@@ -102,15 +73,17 @@ std::uint32_t holders_at(const std::vector<segment_holder>& segment, std::uint32
       while (change < until && each.bits->test(change) == is_held) ++change;
     }
     until = std::min(until, change);
-    if (is_held) holders.push_back({each.cell.worker(), each.cell.medium(), 1});
+    if (is_held) holders.push_back({each.who.worker.get(), each.who.medium, 1});
   }
   return until;
 }
 
-/// Depths by the definition, interval by interval: for several media, pools, and blocks that stand in no run.
+/// Depths by the definition, interval by interval: for several media, pools, and blocks that stand in no run. False when a run was cut
+/// off on the way, so that it has to be done once more.
 template <class Walk>
-void match_general(const run_directory& directory, Walk query, const match_scope& scope, match_result& out) {
-  auto& [reaches, active, next, segment, holders, lone, merge] = buffers();
+bool match_general(const run_store& runs, Walk query, const match_scope& scope, match_result& out) {
+  const run_directory& directory = runs.directory();
+  auto& [walk, levels, segment, holders, lone, merge] = buffers();
   merge.begin(scope, out);
   const bool has_lone = directory.lone_blocks() != 0;
   run_segment here;
@@ -121,7 +94,10 @@ void match_general(const run_directory& directory, Walk query, const match_scope
     if (is_in_run && at == base + here.length) {
       base = at;
       is_in_run = next_segment(directory, query, here, at, here);
-      if (is_in_run) read_holders(*here.in, scope.media, segment);
+      if (is_in_run) {
+        read_holders(runs, *here.in, scope.media, segment);
+        if (here.was_cut()) return false;
+      }
     }
     std::size_t end = at + 1;
     holders.clear();
@@ -137,35 +113,40 @@ void match_general(const run_directory& directory, Walk query, const match_scope
     at = end;
   }
   merge.finish();
+  return true;
+}
+
+/// Levels as rows by ascending worker.
+void fold(const slot_table& slots, const match_levels& levels, match_result& out) {
+  levels.each([&](std::uint32_t slot, std::uint32_t depth) {
+    const slot_owner who = slots.owner(slot);
+    worker_depth& row = out.workers.emplace_back();
+    row.worker = who.worker;
+    row.any = depth;
+    if (who.medium == medium_id::gpu || who.medium == medium_id::cpu) row.device_or_host = depth;
+    row.on[static_cast<std::size_t>(who.medium)] = depth;
+  });
+  // Cells change places while queries run, so that a worker may have been seen twice: its deeper cell was right at some moment.
+  const auto by_worker = [](const worker_depth& left, const worker_depth& right) {
+    return left.worker != right.worker ? left.worker < right.worker : left.any > right.any;
+  };
+  if (!std::ranges::is_sorted(out.workers, by_worker)) std::ranges::sort(out.workers, by_worker);
+  const auto again = std::ranges::unique(out.workers, {}, &worker_depth::worker);
+  out.workers.erase(again.begin(), again.end());
 }
 
 template <class Walk>
-void match_all(const run_directory& directory, const Walk& query, const match_scope& scope, match_result& out) {
+void match_all(const run_store& runs, const Walk& query, const match_scope& scope, match_result& out) {
   const quiescent_scope reading;
   out.clear();
   if (query.size() == 0) return;
-  std::vector<worker_reach>& reaches = buffers().reaches;
-  media_mask seen = 0;
-  const bool borrows = !scope.pools.empty() || !scope.private_pools.empty();
-  if (borrows || directory.lone_blocks() != 0 || !match_simple(directory, query, scope.media, reaches, seen)) {
-    match_general(directory, query, scope, out);
+  if (is_simple(runs, scope)) {
+    match_buffers& mine = buffers();
+    mine.walk.run(runs.directory(), runs.slots().end(), query, mine.levels);
+    fold(runs.slots(), mine.levels, out);
     return;
   }
-  // Cells change places while queries run, so that a worker may have been seen twice: its deeper cell was right at some moment.
-  const auto by_worker = [](const worker_reach& left, const worker_reach& right) {
-    return left.worker != right.worker ? left.worker < right.worker : left.depth > right.depth;
-  };
-  if (!std::ranges::is_sorted(reaches, by_worker)) std::ranges::sort(reaches, by_worker);
-  const auto medium = static_cast<std::size_t>(std::countr_zero(seen));
-  const bool is_near = (seen & (mask_of(medium_id::gpu) | mask_of(medium_id::cpu))) != 0;
-  for (const worker_reach& each : reaches) {
-    if (!out.workers.empty() && out.workers.back().worker == each.worker) continue;
-    worker_depth& row = out.workers.emplace_back();
-    row.worker = each.worker;
-    row.any = each.depth;
-    if (is_near) row.device_or_host = each.depth;
-    row.on[medium] = each.depth;
-  }
+  while (!match_general(runs, query, scope, out)) continue;
 }
 
 std::uint64_t next_number() {
@@ -178,26 +159,19 @@ std::uint64_t next_number() {
 prefix_index::prefix_index(std::uint64_t seed) : runs_(seed), number_(next_number()) {}
 
 void prefix_index::match(std::span<const local_hash> query, const match_scope& scope, match_result& out) const {
-  match_all(runs_.directory(), local_walk(query, seed()), scope, out);
+  match_all(runs_, local_walk(query, seed()), scope, out);
 }
 
 void prefix_index::match(std::span<const seq_hash> query, const match_scope& scope, match_result& out) const {
-  match_all(runs_.directory(), sequence_walk(query, seed()), scope, out);
+  match_all(runs_, sequence_walk(query, seed()), scope, out);
 }
 
-void prefix_index::match(std::span<const local_hash> query, const match_scope& scope, std::vector<worker_reach>& out) const {
+bool prefix_index::match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const {
   const quiescent_scope reading;
   out.clear();
-  if (query.empty()) return;
-  const run_directory& directory = runs_.directory();
-  const local_walk walk(query, seed());
-  media_mask seen = 0;
-  const bool borrows = !scope.pools.empty() || !scope.private_pools.empty();
-  if (!borrows && directory.lone_blocks() == 0 && match_simple(directory, walk, scope.media, out, seen)) return;
-  thread_local match_result whole;
-  match_general(directory, walk, scope, whole);
-  out.clear();
-  for (const worker_depth& each : whole.workers) out.push_back({each.worker, each.any});
+  if (!is_simple(runs_, scope)) return false;
+  if (!query.empty()) buffers().walk.run(runs_.directory(), runs_.slots().end(), local_walk(query, seed()), out);
+  return true;
 }
 
 std::size_t prefix_index::count_held() const {
@@ -208,7 +182,7 @@ std::size_t prefix_index::count_held() const {
   directory.each_run([&](const run* each) {
     const auto length = static_cast<std::uint32_t>(each->blocks().size());
     std::vector<segment_holder> all;
-    read_holders(*each, all_media, all);
+    read_holders(runs_, *each, all_media, all);
     holder_list here;
     for (std::uint32_t offset = 0; offset < length; ++offset) {
       here.clear();

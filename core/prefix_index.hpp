@@ -41,12 +41,16 @@ class prefix_index {
   /// The same for a query given by rolling sequence hashes under this partition's seed. Any lane.
   void match(std::span<const seq_hash> query, const match_scope& scope, match_result& out) const;
 
-  /// Only `worker_depth::any` of each worker that holds a leading block itself, in no particular order: what a router that picks the
-  /// deepest needs, at a fraction of the cost. `out` is cleared first. Any lane.
-  void match(std::span<const local_hash> query, const match_scope& scope, std::vector<worker_reach>& out) const;
+  /// The same as levels of slots, as the walk finds them: what a router that picks the deepest needs, at a fraction of the cost. `out` is
+  /// cleared first. False, and nothing found, where slots cannot stand for themselves: several media, pools, or blocks outside the runs. Any
+  /// lane; slots are told by `slots()`, inside the same quiescent scope if they are to be those of the answer.
+  [[nodiscard]] bool match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const;
+
+  [[nodiscard]] const slot_table& slots() const noexcept { return runs_.slots(); }
 
   /// Distinct blocks kept: those held by anyone, and those at the end of a held run that were. Approximate while writers run.
   [[nodiscard]] std::size_t blocks() const noexcept { return runs_.blocks() + runs_.directory().lone_blocks(); }
+  [[nodiscard]] std::size_t run_count() const noexcept { return runs_.directory().runs(); }
   /// Distinct blocks held by anyone, counted one by one. For tests and diagnosis: no lane may write meanwhile.
   [[nodiscard]] std::size_t count_held() const;
   /// Approximate heap bytes of runs, cells and directory; the names are kept by the lanes.

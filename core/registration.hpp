@@ -18,6 +18,13 @@ enum class publisher_type : std::uint8_t { automatic, vllm, sglang, tensorrt_llm
 /// Case-insensitive; `TRTLLM` is TensorRT-LLM. Unknown words give `automatic` and false in `known`.
 [[nodiscard]] publisher_type parse_publisher_type(std::string_view word, bool& known);
 
+/// Whether publishers of this type announce every physical copy, so that a removal takes one away: vLLM's do; the others say once that a
+/// block is there or gone (kv-events.md sections 0.8 and 11.5). A dialect that is not known yet is taken for vLLM's: counting a copy too
+/// many overstates a block, counting one too few would hide it.
+[[nodiscard]] constexpr bool counts_copies(publisher_type type) noexcept {
+  return type == publisher_type::vllm || type == publisher_type::automatic;
+}
+
 /// A validated registration: every optional field has its final value. (Source: seed 000 and spec indexer-api, POST /register.)
 struct registration {
   worker_key worker;
@@ -30,7 +37,7 @@ struct registration {
   std::uint64_t hash_seed = 0;
   medium_id medium = medium_id::gpu;  ///< assumed when an event carries none
   std::string backend_id;
-  bool copy_counting = true;       ///< the publisher announces physical copies: a removal takes one away
+  bool copy_counting = true;       ///< the publisher announces physical copies: a removal takes one away; see `counts_copies`
   bool shared = false;             ///< a pool whose blocks every instance of the partition can use
 
   friend bool operator==(const registration&, const registration&) = default;

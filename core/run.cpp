@@ -29,10 +29,10 @@ void spin_lock::lock() noexcept {
   }
 }
 
-bool run::try_pin() noexcept {
-  std::uint32_t now = pins.load(std::memory_order_relaxed);
+bool run::try_visit() noexcept {
+  std::uint64_t now = pins.load(std::memory_order_relaxed);
   while (now != 0) {
-    if (pins.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) return true;
+    if (pins.compare_exchange_weak(now, now + one_visit, std::memory_order_seq_cst)) return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 // One run of the index: consecutive blocks of a chain in one column, and how far each holder holds them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -8,8 +9,9 @@
 #include <mutex>
 #include <span>
 
+#include "core/bring_near.hpp"
 #include "core/ids.hpp"
-#include "core/medium.hpp"
+#include "core/slot_table.hpp"
 
 namespace kvc::core {
 
@@ -32,44 +34,82 @@ struct run_column {
   }
 };
 
-/// How far one worker holds a run on one medium, in one word: worker, medium, cutoff (leading blocks held without a break), and whether it
-/// holds blocks behind a hole as well (then a `held_bits` of the run tells which). 0 is an empty cell.
-class cell_value {
+/// How far one slot holds a run: cutoff (leading blocks held without a break), and whether it holds blocks behind a hole as well (then a
+/// `held_bits` of the run tells which). 0: nothing is held.
+class cell_word {
  public:
-  constexpr cell_value() = default;
-  constexpr explicit cell_value(std::uint64_t bits) : bits_(bits) {}
-  constexpr cell_value(worker_id worker, medium_id medium, std::uint32_t cutoff, bool has_more)
-      : bits_(std::uint64_t{worker.get()} << 32 | std::uint64_t{static_cast<unsigned>(medium)} << 28 | std::uint64_t{has_more} << 27 | cutoff) {}
+  constexpr cell_word() = default;
+  constexpr explicit cell_word(std::uint16_t bits) : bits_(bits) {}
+  constexpr cell_word(std::uint32_t cutoff, bool has_more) : bits_(static_cast<std::uint16_t>(cutoff | (has_more ? more_bit : 0U))) {}
 
-  [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
+  static constexpr unsigned width = 14;  ///< bits in use
+  static constexpr std::uint16_t cutoff_mask = 0x1FFF;
+
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool is_empty() const noexcept { return bits_ == 0; }
-  [[nodiscard]] constexpr std::uint32_t worker() const noexcept { return static_cast<std::uint32_t>(bits_ >> 32); }
-  [[nodiscard]] constexpr medium_id medium() const noexcept { return static_cast<medium_id>(bits_ >> 28 & 0xF); }
-  [[nodiscard]] constexpr bool has_more() const noexcept { return (bits_ >> 27 & 1) != 0; }
-  [[nodiscard]] constexpr std::uint32_t cutoff() const noexcept { return static_cast<std::uint32_t>(bits_ & 0x7FF'FFFF); }
+  [[nodiscard]] constexpr std::uint32_t cutoff() const noexcept { return bits_ & cutoff_mask; }
+  [[nodiscard]] constexpr bool has_more() const noexcept { return (bits_ & more_bit) != 0; }
 
  private:
-  std::uint64_t bits_ = 0;
+  static constexpr std::uint32_t more_bit = 0x2000;
+  std::uint16_t bits_ = 0;
+};
+static_assert(max_run_blocks <= cell_word::cutoff_mask);
+
+/// A cell that says itself whose it is: slot << 14 | word.
+using sparse_cell = std::atomic<std::uint32_t>;
+/// A cell whose slot is its place in an array.
+using dense_cell = std::atomic<std::uint16_t>;
+static_assert(max_slots <= 1U << (32 - cell_word::width));
+
+/// Where one slot's word of one run is written; by the lane of the slot's worker only.
+class cell_ref {
+ public:
+  constexpr cell_ref() = default;
+  explicit cell_ref(sparse_cell* at) : at_(reinterpret_cast<std::uintptr_t>(at)) {}
+  explicit cell_ref(dense_cell* at) : at_(reinterpret_cast<std::uintptr_t>(at) | 1U) {}
+
+  [[nodiscard]] explicit operator bool() const noexcept { return at_ != 0; }
+  [[nodiscard]] bool is_dense() const noexcept { return (at_ & 1U) != 0; }
+  [[nodiscard]] sparse_cell& sparse() const noexcept { return *reinterpret_cast<sparse_cell*>(at_); }
+  [[nodiscard]] dense_cell& dense() const noexcept { return *reinterpret_cast<dense_cell*>(at_ & ~std::uintptr_t{1}); }
+  void write(std::uint32_t slot, cell_word word) const noexcept {
+    if (is_dense()) {
+      dense().store(word.bits(), std::memory_order_release);
+    } else {
+      sparse().store(slot << cell_word::width | word.bits(), std::memory_order_release);
+    }
+  }
+
+ private:
+  std::uintptr_t at_ = 0;  ///< dense cells stand at even addresses
 };
 
-using run_cell = std::atomic<std::uint64_t>;
-
-/// More cells of a run; each chunk is twice as large as the one before, none ever moves or goes before its run.
+/// More cells of a run: sparse ones, or dense ones for slots from `first_slot` on. None ever moves or goes before its run.
 struct cell_chunk {
-  std::uint32_t count = 0;
+  std::uint32_t count = 0;       ///< dense: a multiple of 64
+  std::uint32_t first_slot = 0;  ///< dense: a multiple of 64
+  bool is_dense = false;
   std::atomic<cell_chunk*> next{nullptr};
-  [[nodiscard]] run_cell* cells() noexcept { return reinterpret_cast<run_cell*>(this + 1); }
-  [[nodiscard]] const run_cell* cells() const noexcept { return reinterpret_cast<const run_cell*>(this + 1); }
+
+  [[nodiscard]] sparse_cell* sparse() noexcept { return reinterpret_cast<sparse_cell*>(this + 1); }
+  [[nodiscard]] const sparse_cell* sparse() const noexcept { return reinterpret_cast<const sparse_cell*>(this + 1); }
+  [[nodiscard]] dense_cell* dense() noexcept { return reinterpret_cast<dense_cell*>(this + 1); }
+  [[nodiscard]] const dense_cell* dense() const noexcept { return reinterpret_cast<const dense_cell*>(this + 1); }
+  [[nodiscard]] static std::size_t bytes_for(std::uint32_t count, bool is_dense) noexcept {
+    return sizeof(cell_chunk) + count * (is_dense ? sizeof(dense_cell) : sizeof(sparse_cell));
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_for(count, is_dense); }
 };
 
-/// Which blocks of a run one holder has, bit by bit, while there are holes. Written by the holder's lane only.
+/// Which blocks of a run one slot holds, bit by bit, while there are holes. Written by the lane of the slot's worker only.
 struct held_bits {
-  worker_id worker{};
-  medium_id medium{};
+  std::uint32_t slot = 0;
   std::uint32_t words = 0;
   std::atomic<held_bits*> next{nullptr};
   [[nodiscard]] std::atomic<std::uint64_t>* bits() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
   [[nodiscard]] const std::atomic<std::uint64_t>* bits() const noexcept { return reinterpret_cast<const std::atomic<std::uint64_t>*>(this + 1); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return sizeof(held_bits) + words * sizeof(std::uint64_t); }
   [[nodiscard]] bool test(std::uint32_t offset) const noexcept {
     return offset / 64 < words && (bits()[offset / 64].load(std::memory_order_acquire) >> (offset % 64) & 1) != 0;
   }
@@ -87,10 +127,13 @@ class spin_lock {
 
 /// A run. Identity (parent, offset, first block) never changes; the column grows at its end only; nothing ever splits it.
 ///
-/// Who writes what: `pins` by anyone; cells by the lane that owns the cell's worker; the column, the list of chunks and the list of
+/// Who writes what: `pins` by anyone; cells by the lane that owns the worker of their slot; the column, the list of chunks and the list of
 /// `held_bits` under `lock`; readers write nothing. A run with no pin left is dead: it is taken out of the directory and retired.
+///
+/// Layout: the first line is what every reader needs, the second the first cells and what writers need; behind them, in the same piece of
+/// memory, stands the first column, so that a reader who has just learned the address of a run can fetch all of it at once.
 struct alignas(64) run {
-  static constexpr std::size_t inline_cells = 2;
+  static constexpr std::size_t inline_cells = 8;
 
   std::atomic<run_column*> column{nullptr};
   run* parent = nullptr;                      ///< null: starts at position 0
@@ -98,42 +141,71 @@ struct alignas(64) run {
   std::uint32_t parent_offset = 0;            ///< block of the parent behind which this run stands
   std::uint32_t base = 0;                     ///< position of block 0
   std::atomic<std::uint64_t> child_filter{0}; ///< one bit per child's edge, see `filter_bit`; clear: there is no such child
-  std::atomic<cell_chunk*> more{nullptr};
-  std::array<run_cell, inline_cells> cells{};
-  // Second line: for writers, and for readers only when there are holes.
   std::atomic<held_bits*> holes{nullptr};
-  std::atomic<std::uint32_t> pins{1};         ///< holdings, children, and whoever works with the run just now
-  spin_lock lock;
-  bool has_tail_children = false;             ///< a child may stand behind the last block; under lock
-  std::uint32_t free_cells = inline_cells;    ///< under lock
-  seq_hash last_hash{};                       ///< of the last block; under lock
+  std::atomic<cell_chunk*> more{nullptr};
+  std::atomic<std::uint32_t> cuts{0};         ///< how often it was cut off; see run_store::try_cut
+  std::atomic<std::uint32_t> child_end{0};    ///< no child stands behind a block at or after this one
 
-  /// The column and how much of it may be read.
+  std::array<sparse_cell, inline_cells> cells{};
+  std::atomic<std::uint64_t> pins{0};         ///< see `one_user` and `one_visit`
+  spin_lock lock;
+  std::atomic<bool> is_being_cut{false};      ///< written under lock; see run_store::try_cut
+  bool has_tail_children = false;             ///< a child may stand behind the last block; under lock
+  std::uint32_t free_cells = inline_cells;    ///< sparse ones; under lock
+  seq_hash last_hash{};                       ///< of the last block; under lock
+  std::uint32_t bytes = 0;                    ///< of the piece of memory, first column included
+
+  static constexpr std::uint64_t one_user = 1;                        ///< a holding or a child
+  static constexpr std::uint64_t one_visit = std::uint64_t{1} << 32;  ///< whoever works with the run just now
+
+  [[nodiscard]] run_column* first_column() noexcept { return reinterpret_cast<run_column*>(this + 1); }
+
+  /// The blocks that may be read.
   [[nodiscard]] std::span<const std::uint64_t> blocks() const noexcept {
     const run_column* now = column.load(std::memory_order_acquire);
     return {now->locals(), now->length.load(std::memory_order_acquire)};
   }
+  /// Copies the local hashes of `count` blocks from `start` on, all of them readable.
+  void copy_locals(std::uint32_t start, std::uint32_t count, local_hash* out) const noexcept {
+    std::ranges::transform(blocks().subspan(start, count), out, [](std::uint64_t bare) { return local_hash{bare}; });
+  }
   [[nodiscard]] static std::uint64_t filter_bit(std::uint32_t offset, std::uint64_t local) noexcept {
     return std::uint64_t{1} << ((local ^ offset * std::uint64_t{0xD6E8'FEB8'6659'FD93}) * 0x9E37'79B9'7F4A'7C15U >> 58);
   }
-  /// One pin more, unless the run is dead.
-  [[nodiscard]] bool try_pin() noexcept;
+  /// One visit more, unless the run is dead.
+  [[nodiscard]] bool try_visit() noexcept;
+  [[nodiscard]] bool is_dead() const noexcept { return pins.load(std::memory_order_acquire) == 0; }
+  /// Brings near what a reader of this run will need.
+  void prefetch() const noexcept {
+    const auto* const lines = reinterpret_cast<const char*>(this);
+    bring_near(lines);
+    bring_near(lines + 64);
+    bring_near(lines + 128);
+  }
 
-  /// Calls `visit(cell_value)` for every cell in use.
+  /// Calls `visit(slot, cell_word)` for every cell in use.
   template <class Visit>
   void each_cell(Visit visit) const {
-    for (const run_cell& each : cells) {
-      const cell_value value(each.load(std::memory_order_acquire));
-      if (!value.is_empty()) visit(value);
-    }
+    const auto each_sparse = [&](const sparse_cell* from, std::uint32_t count) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t value = from[i].load(std::memory_order_acquire);
+        if (value != 0) visit(value >> cell_word::width, cell_word(static_cast<std::uint16_t>(value & ((1U << cell_word::width) - 1))));
+      }
+    };
+    each_sparse(cells.data(), inline_cells);
     for (const cell_chunk* chunk = more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+      if (!chunk->is_dense) {
+        each_sparse(chunk->sparse(), chunk->count);
+        continue;
+      }
       for (std::uint32_t i = 0; i < chunk->count; ++i) {
-        const cell_value value(chunk->cells()[i].load(std::memory_order_acquire));
-        if (!value.is_empty()) visit(value);
+        const cell_word word(chunk->dense()[i].load(std::memory_order_acquire));
+        if (!word.is_empty()) visit(chunk->first_slot + i, word);
       }
     }
   }
 };
+static_assert(sizeof(run) == 128);
 
 /// The sequence hash of block `offset` of a run. The block must be readable. Any lane, inside a quiescent scope.
 [[nodiscard]] seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed);

@@ -3,9 +3,11 @@
 #include <oneapi/tbb/concurrent_hash_map.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "core/run.hpp"
+#include "core/run_finder.hpp"
 
 namespace kvc::core {
 namespace {
@@ -40,7 +42,31 @@ std::size_t map_bytes(const Map& map) noexcept {
 struct run_directory::tables {
   using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, spread>;
   using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, spread>;
-  run_map runs;
+  /// The map of runs in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a
+  /// million runs in one table.
+  struct shards {
+    static constexpr std::size_t count = 32;
+    std::array<std::atomic<run_map*>, count> all{};
+
+    ~shards() {
+      for (const auto& each : all) delete each.load();
+    }
+    run_map& of(seq_hash first) {
+      std::atomic<run_map*>& at = all[spread::hash(first.get()) >> 40 & (count - 1)];
+      run_map* there = at.load(std::memory_order_acquire);
+      if (there != nullptr) return *there;
+      auto made = std::make_unique<run_map>();
+      return at.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel) ? *made.release() : *there;
+    }
+    template <class Visit>
+    void each(Visit visit) const {
+      for (const auto& part : all) {
+        if (const run_map* there = part.load(std::memory_order_acquire)) visit(*there);
+      }
+    }
+  };
+  shards runs;
+  run_finder finder;  ///< the same runs, for readers
   lone_map lone;
   std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
   std::atomic<std::size_t> lone_count{0};  ///< the map's own count is a sum over its segments; queries ask on every call
@@ -50,25 +76,39 @@ run_directory::run_directory() : tables_(std::make_unique<tables>()) {}
 run_directory::~run_directory() = default;
 
 run* run_directory::find(seq_hash first) const {
+  run* const quick = tables_->finder.find(first.get());
+  if (quick != nullptr || !tables_->finder.is_partial()) return quick;
   tables::run_map::const_accessor found;
-  return tables_->runs.find(found, first.get()) ? found->second : nullptr;
+  return tables_->runs.of(first).find(found, first.get()) ? found->second : nullptr;
 }
+
+void run_directory::prefetch(seq_hash first) const noexcept { tables_->finder.prefetch(first.get()); }
 
 run* run_directory::add(run* fresh) {
   tables::run_map::accessor found;
-  if (tables_->runs.insert(found, {fresh->first_hash.get(), fresh})) return fresh;
-  // A dead run is about to be taken out by whoever let go of it last; its place is free already.
-  if (found->second->pins.load(std::memory_order_acquire) == 0) found->second = fresh;
+  if (tables_->runs.of(fresh->first_hash).insert(found, {fresh->first_hash.get(), fresh})) {
+    tables_->finder.add(fresh);
+    return fresh;
+  }
+  if (found->second->is_dead()) {  // it is about to be taken out by whoever let go of it last; its place is free already
+    tables_->finder.replace(found->second, fresh);
+    found->second = fresh;
+  }
   return found->second;
 }
 
 void run_directory::erase(const run* dead) {
   tables::run_map::accessor found;
-  if (tables_->runs.find(found, dead->first_hash.get()) && found->second == dead) tables_->runs.erase(found);
+  tables::run_map& runs = tables_->runs.of(dead->first_hash);
+  if (!runs.find(found, dead->first_hash.get()) || found->second != dead) return;
+  tables_->finder.remove(dead);
+  runs.erase(found);
 }
 
 void run_directory::each_run(const std::function<void(run*)>& visit) const {
-  for (const auto& [hash, each] : tables_->runs) visit(each);
+  tables_->runs.each([&](const tables::run_map& part) {
+    for (const auto& [hash, each] : part) visit(each);
+  });
 }
 
 void run_directory::each_lone(const std::function<void(seq_hash)>& visit) const {
@@ -113,10 +153,16 @@ bool run_directory::read(seq_hash block, holder_list& into) const {
   return !into.empty();
 }
 
-std::size_t run_directory::runs() const noexcept { return tables_->runs.size(); }
+std::size_t run_directory::runs() const noexcept {
+  std::size_t all = 0;
+  tables_->runs.each([&](const tables::run_map& part) { all += part.size(); });
+  return all;
+}
 std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
 std::size_t run_directory::bytes() const noexcept {
-  return map_bytes(tables_->runs) + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
+  std::size_t maps = sizeof(tables);
+  tables_->runs.each([&](const tables::run_map& part) { maps += sizeof(part) + map_bytes(part); });
+  return maps + tables_->finder.bytes() + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
 }
 
 }  // namespace kvc::core

@@ -1,10 +1,11 @@
 #include "core/run_store.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
+#include "core/arena.hpp"
 #include "core/block_hasher.hpp"
 #include "core/hash_compare.hpp"
 #include "core/quiescence.hpp"
@@ -16,7 +17,17 @@ const std::uint64_t* bare(std::span<const local_hash> locals) noexcept { return 
 
 std::uint32_t narrow(std::size_t blocks) noexcept { return static_cast<std::uint32_t>(blocks); }
 
+constexpr std::uint32_t most_first_blocks = 31;
+
+/// Room in the first column of a run that begins with so many blocks: what fills its last line of 64 bytes, the head of the column included. A
+/// longer run begins with a column of its own, since the first one goes only with its run and most long runs outgrow what they begin with.
+std::uint32_t first_capacity(std::uint32_t blocks) noexcept { return blocks > most_first_blocks ? 7 : (blocks + 1 + 7) / 8 * 8 - 1; }
+
 std::uint32_t rounded(std::uint32_t blocks) noexcept { return std::min((blocks + 15) / 16 * 16, max_run_blocks); }
+
+std::uint32_t run_bytes(std::uint32_t capacity) noexcept {
+  return narrow((sizeof(run) + run_column::bytes_for(capacity) + 63) / 64 * 64);
+}
 
 /// Writes `locals` from `start` on and the marks that fall among them; answers the hash of the last one.
 seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::span<const local_hash> locals, std::uint64_t seed) {
@@ -29,42 +40,82 @@ seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::spa
   return rolled;
 }
 
+void free_column(void* column) { arena_give(arena_kind::columns, column, run_column::bytes_for(static_cast<run_column*>(column)->capacity)); }
+void free_chunk(void* chunk) { arena_give(arena_kind::cells, chunk, static_cast<cell_chunk*>(chunk)->bytes()); }
+void free_bits(void* bits) { arena_give(arena_kind::holes, bits, static_cast<held_bits*>(bits)->bytes()); }
+void free_whole_run(void* dead) {
+  auto* const gone = static_cast<run*>(dead);
+  const std::uint32_t bytes = gone->bytes;
+  gone->~run();
+  arena_give(arena_kind::runs, gone, bytes);
+}
+
+/// The blocks of a run that the caller has just visited. The visit comes first and the flag is read after it, so that a cut (see `try_cut`)
+/// sees the visit or is waited for here.
+std::span<const std::uint64_t> settled_blocks(run& visited) {
+  if (visited.is_being_cut.load(std::memory_order_seq_cst)) {
+    const std::lock_guard until_cut(visited.lock);
+  }
+  return visited.blocks();
+}
+
+held_bits* make_bits(std::uint32_t slot, std::uint32_t words, const held_bits* from) {
+  auto* made = new (arena_take(arena_kind::holes, sizeof(held_bits) + words * sizeof(std::uint64_t))) held_bits;
+  made->slot = slot;
+  made->words = words;
+  for (std::uint32_t i = 0; i < words; ++i) {
+    new (&made->bits()[i]) std::atomic<std::uint64_t>(from != nullptr && i < from->words ? from->bits()[i].load(std::memory_order_relaxed) : 0);
+  }
+  return made;
+}
+
 }  // namespace
 
 run_store::~run_store() {
   // Pins do not matter any more: whoever held them is gone, and the runs go with everything that hangs on them.
   directory_.each_run([](run* each) {
-    for (cell_chunk* chunk = each->more.load(); chunk != nullptr;) std::free(std::exchange(chunk, chunk->next.load()));
-    for (held_bits* bits = each->holes.load(); bits != nullptr;) std::free(std::exchange(bits, bits->next.load()));
-    std::free(each->column.load());
-    delete each;
+    for (cell_chunk* chunk = each->more.load(); chunk != nullptr;) free_chunk(std::exchange(chunk, chunk->next.load()));
+    for (held_bits* bits = each->holes.load(); bits != nullptr;) free_bits(std::exchange(bits, bits->next.load()));
+    if (run_column* column = each->column.load(); column != each->first_column()) free_column(column);
+    free_whole_run(each);
   });
 }
 
 run_column* run_store::make_column(std::uint32_t capacity) {
   const std::size_t bytes = run_column::bytes_for(capacity);
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* made = new (memory) run_column;
+  auto* made = new (arena_take(arena_kind::columns, bytes)) run_column;
   made->capacity = capacity;
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  bytes_.add(bytes);
   return made;
+}
+
+/// The column that `in` has just replaced; the first one goes with its run.
+void run_store::drop_column(run& in, run_column* column) {
+  if (column == in.first_column()) return;
+  bytes_.subtract(run_column::bytes_for(column->capacity));
+  retire(column, free_column);
 }
 
 run* run_store::make_run(run_place behind, seq_hash first, std::span<const local_hash> locals) {
   const auto count = std::min(narrow(locals.size()), max_run_blocks);
-  auto* made = new run;
-  bytes_.fetch_add(sizeof(run), std::memory_order_relaxed);
+  const std::uint32_t capacity = first_capacity(count);
+  const std::uint32_t bytes = run_bytes(capacity);
+  auto* made = new (arena_take(arena_kind::runs, bytes)) run;
+  bytes_.add(bytes);
+  made->bytes = bytes;
+  made->pins.store(run::one_visit, std::memory_order_relaxed);
   made->parent = behind.in;
   made->parent_offset = behind.offset;
   made->base = behind.in == nullptr ? 0 : behind.in->base + behind.offset + 1;
   made->first_hash = first;
-  run_column* column = make_column(rounded(count));
+  auto* column = new (made->first_column()) run_column;
+  column->capacity = capacity;
+  if (count > capacity) column = make_column(rounded(count));
   made->last_hash = fill(*column, 0, first, locals.first(count), seed_);
   column->length.store(count, std::memory_order_relaxed);
   made->column.store(column, std::memory_order_release);
-  if (behind.in != nullptr) behind.in->pins.fetch_add(1, std::memory_order_relaxed);  // the caller's pin keeps it alive until here
-  blocks_.fetch_add(count, std::memory_order_relaxed);
+  if (behind.in != nullptr) use(*behind.in);  // the caller's pin keeps it alive until here
+  blocks_.add(count);
   return made;
 }
 
@@ -73,47 +124,54 @@ void run_store::append(run& in, std::span<const local_hash> locals) {
   const std::uint32_t length = column->length.load(std::memory_order_relaxed);
   const std::uint32_t wanted = length + narrow(locals.size());
   if (wanted > column->capacity) {
-    run_column* wider = make_column(rounded(std::max(wanted, length + length / 2)));
+    run_column* wider = make_column(rounded(std::max(wanted, length + length / 4)));
     std::memcpy(wider->locals(), column->locals(), length * sizeof(std::uint64_t));
     std::memcpy(wider->marks(), column->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
     in.last_hash = fill(*wider, length, in.last_hash, locals, seed_);
     wider->length.store(wanted, std::memory_order_relaxed);
     in.column.store(wider, std::memory_order_release);
-    bytes_.fetch_sub(run_column::bytes_for(column->capacity), std::memory_order_relaxed);
-    retire(column, std::free);
+    drop_column(in, column);
   } else {
     in.last_hash = fill(*column, length, in.last_hash, locals, seed_);
     column->length.store(wanted, std::memory_order_release);
   }
   in.has_tail_children = false;
-  blocks_.fetch_add(locals.size(), std::memory_order_relaxed);
+  blocks_.add(locals.size());
 }
 
 run_stretch run_store::join_child(run_place behind, seq_hash first, std::span<const local_hash> locals) const {
   run* found = directory_.find(first);
-  if (found == nullptr || !found->try_pin()) return {};
-  const auto blocks = found->blocks();
+  if (found == nullptr || !found->try_visit()) return {};
+  const auto blocks = settled_blocks(*found);
   const bool is_it = found->parent == behind.in && found->parent_offset == behind.offset && blocks[0] == locals[0].get();
   const auto count = is_it ? common_prefix(blocks.data(), bare(locals), std::min(blocks.size(), locals.size())) : 0;
   return {found, 0, narrow(count)};
 }
 
+/// A run that begins with `local` is about to stand behind block `offset`.
+void run_store::note_child(run& parent, std::uint32_t offset, std::uint64_t local) {
+  const std::uint64_t mark = run::filter_bit(offset, local);
+  if ((parent.child_filter.load(std::memory_order_relaxed) & mark) == 0) parent.child_filter.fetch_or(mark, std::memory_order_release);
+  std::uint32_t end = parent.child_end.load(std::memory_order_relaxed);
+  while (end <= offset && !parent.child_end.compare_exchange_weak(end, offset + 1, std::memory_order_acq_rel)) continue;
+}
+
 run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const local_hash> locals) {
   // Where no child's edge has ever left this mark, there is none to join; if another lane is making one just now, `add` tells.
-  const std::uint64_t mark = run::filter_bit(behind.offset, locals[0].get());
-  bool may_be_there = behind.in == nullptr || (behind.in->child_filter.load(std::memory_order_acquire) & mark) != 0;
+  bool may_be_there = behind.in == nullptr ||
+                      (behind.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(behind.offset, locals[0].get())) != 0;
   for (;; may_be_there = true) {
     const run_stretch there = may_be_there ? join_child(behind, first, locals) : run_stretch{};
     if (there.in != nullptr) {
       if (there.count != 0) return there;
-      unpin(there.in);  // another prefix with the same hash: 2^-64, or made on purpose
+      leave(there.in);  // another prefix with the same hash: 2^-64, or made on purpose
       return {};
     }
     run* fresh = make_run(behind, first, locals);
-    if (behind.in != nullptr) behind.in->child_filter.fetch_or(mark, std::memory_order_release);
+    if (behind.in != nullptr) note_child(*behind.in, behind.offset, locals[0].get());
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
     if (directory_.add(fresh) == fresh) return {fresh, 0, count};
-    if (behind.in != nullptr) behind.in->pins.fetch_sub(1, std::memory_order_relaxed);
+    if (behind.in != nullptr) behind.in->pins.fetch_sub(run::one_user, std::memory_order_relaxed);  // the caller's pin remains
     free_run(fresh);
   }
 }
@@ -122,7 +180,8 @@ run_stretch run_store::follow(run_place behind, std::span<const local_hash> loca
   run* const in = behind.in;
   if (in == nullptr) return hang(behind, first_in_sequence(locals[0]), locals);
   const std::uint32_t next = behind.offset + 1;
-  auto blocks = in->blocks();
+  in->pins.fetch_add(run::one_visit, std::memory_order_seq_cst);
+  auto blocks = settled_blocks(*in);
   if (next == blocks.size()) {
     const std::lock_guard lock(in->lock);
     blocks = in->blocks();
@@ -130,105 +189,134 @@ run_stretch run_store::follow(run_place behind, std::span<const local_hash> loca
       const seq_hash first = roll(in->last_hash, locals[0], seed_);
       if (in->has_tail_children) {
         const run_stretch child = join_child(behind, first, locals);
+        if (child.in != nullptr) in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);
         if (child.count != 0) return child;
-        if (child.in != nullptr) unpin(child.in);
+        if (child.in != nullptr) {
+          leave(child.in);
+          return {};
+        }
       }
       if (next < max_run_blocks) {
         const auto count = std::min(narrow(locals.size()), max_run_blocks - next);
         append(*in, locals.first(count));
-        in->pins.fetch_add(1, std::memory_order_relaxed);
         return {in, next, count};
       }
       in->has_tail_children = true;
+      in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);
       return hang(behind, first, locals);
     }
   }
   if (blocks[next] == locals[0].get()) {
     const auto rest = blocks.subspan(next);
-    in->pins.fetch_add(1, std::memory_order_relaxed);
     return {in, next, narrow(common_prefix(rest.data(), bare(locals), std::min(rest.size(), locals.size())))};
   }
+  in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);  // the caller's pin remains
   return hang(behind, roll(seq_hash_at(*in, behind.offset, seed_), locals[0], seed_), locals);
 }
 
 void run_store::free_run(run* gone) {
   run_column* column = gone->column.load(std::memory_order_relaxed);
-  std::size_t bytes = sizeof(run) + run_column::bytes_for(column->capacity);
-  blocks_.fetch_sub(column->length.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  std::size_t bytes = gone->bytes;
+  blocks_.subtract(column->length.load(std::memory_order_relaxed));
   for (cell_chunk* chunk = gone->more.load(std::memory_order_relaxed); chunk != nullptr;) {
-    bytes += sizeof(cell_chunk) + chunk->count * sizeof(run_cell);
+    bytes += chunk->bytes();
     cell_chunk* const next = chunk->next.load(std::memory_order_relaxed);
-    retire(chunk, std::free);
+    retire(chunk, free_chunk);
     chunk = next;
   }
-  bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  retire(column, std::free);
-  retire(gone, [](void* dead) { delete static_cast<run*>(dead); });
+  bytes_.subtract(bytes);
+  drop_column(*gone, column);
+  retire(gone, free_whole_run);
 }
 
-void run_store::unpin(run* in) {
-  // A run holds a pin on its parent, so the end of one may be the end of a whole chain.
-  while (in != nullptr && in->pins.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+void run_store::unpin(run* in, std::uint64_t pin) {
+  // A run is in use by its children, so the end of one may be the end of a whole chain.
+  while (in != nullptr && in->pins.fetch_sub(pin, std::memory_order_acq_rel) == pin) {
     directory_.erase(in);
     run* const parent = in->parent;
     free_run(in);
     in = parent;
+    pin = run::one_user;
   }
 }
 
-run_cell* run_store::take_cell(run& in, cell_value value) {
-  const std::lock_guard lock(in.lock);
-  const auto take = [&](run_cell* cells, std::uint32_t count) -> run_cell* {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (cells[i].load(std::memory_order_relaxed) != 0) continue;
-      cells[i].store(value.bits(), std::memory_order_release);
-      --in.free_cells;
-      return &cells[i];
-    }
-    return nullptr;
-  };
-  std::uint32_t last_count = run::inline_cells;
+/// A chunk in which `slot` has a cell: dense once a good part of all slots holds the run, since then it is smaller and read faster.
+cell_chunk* run_store::add_chunk(run& in, std::uint32_t sparse_cells, std::uint32_t slot) {
+  const std::uint32_t slots = slots_.end();
+  std::uint32_t dense_end = 0;
   std::atomic<cell_chunk*>* end = &in.more;
-  if (in.free_cells != 0) {
-    if (run_cell* cell = take(in.cells.data(), run::inline_cells)) return cell;
-  }
   for (cell_chunk* chunk = end->load(std::memory_order_relaxed); chunk != nullptr; chunk = end->load(std::memory_order_relaxed)) {
-    if (in.free_cells != 0) {
-      if (run_cell* cell = take(chunk->cells(), chunk->count)) return cell;
-    }
-    last_count = chunk->count;
+    if (chunk->is_dense) dense_end = chunk->first_slot + chunk->count;
     end = &chunk->next;
   }
-  const std::uint32_t count = std::min(last_count * 3, std::uint32_t{4'096});
-  const std::size_t bytes = sizeof(cell_chunk) + count * sizeof(run_cell);
-  void* memory = std::calloc(1, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* chunk = new (memory) cell_chunk;
+  const bool is_dense = sparse_cells * 8 >= slots || dense_end != 0;
+  const std::uint32_t first = is_dense ? dense_end : 0;
+  const std::uint32_t count = is_dense ? (std::max(slot + 1, slots + slots / 8) - first + 63) / 64 * 64 : std::min(sparse_cells * 3, max_slots);
+  const std::size_t bytes = cell_chunk::bytes_for(count, is_dense);
+  auto* chunk = new (arena_take(arena_kind::cells, bytes)) cell_chunk;
   chunk->count = count;
-  for (std::uint32_t i = 0; i < count; ++i) new (&chunk->cells()[i]) run_cell(0);
-  chunk->cells()[0].store(value.bits(), std::memory_order_relaxed);
-  in.free_cells += count - 1;
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  chunk->first_slot = first;
+  chunk->is_dense = is_dense;
+  if (is_dense) {
+    for (std::uint32_t i = 0; i < count; ++i) new (&chunk->dense()[i]) dense_cell(0);
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) new (&chunk->sparse()[i]) sparse_cell(0);
+    in.free_cells += count;
+  }
+  bytes_.add(bytes);
   end->store(chunk, std::memory_order_release);
-  return &chunk->cells()[0];
+  return chunk;
 }
 
-void run_store::give_back(run& in, run_cell* cell) {
+cell_ref run_store::take_cell(run& in, std::uint32_t slot, cell_word word) {
+  const auto find_dense = [&]() -> cell_ref {
+    for (cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+      if (chunk->is_dense && slot >= chunk->first_slot && slot < chunk->first_slot + chunk->count) return cell_ref(&chunk->dense()[slot - chunk->first_slot]);
+    }
+    return {};
+  };
+  cell_ref taken = find_dense();
+  if (!taken) {
+    const std::lock_guard lock(in.lock);
+    const auto take = [&](sparse_cell* from, std::uint32_t count) {
+      for (std::uint32_t i = 0; i < count && !taken; ++i) {
+        if (from[i].load(std::memory_order_relaxed) == 0) taken = cell_ref(&from[i]);
+      }
+    };
+    std::uint32_t sparse_cells = run::inline_cells;
+    if (in.free_cells != 0) take(in.cells.data(), run::inline_cells);
+    for (cell_chunk* chunk = in.more.load(std::memory_order_relaxed); chunk != nullptr && !taken; chunk = chunk->next.load(std::memory_order_relaxed)) {
+      if (chunk->is_dense) continue;
+      sparse_cells += chunk->count;
+      if (in.free_cells != 0) take(chunk->sparse(), chunk->count);
+    }
+    if (!taken) {
+      cell_chunk* const chunk = add_chunk(in, sparse_cells, slot);
+      taken = chunk->is_dense ? cell_ref(&chunk->dense()[slot - chunk->first_slot]) : cell_ref(&chunk->sparse()[0]);
+    }
+    if (!taken.is_dense()) {
+      --in.free_cells;
+      taken.write(slot, word);  // under the lock, so that nobody else takes it
+      return taken;
+    }
+  }
+  taken.write(slot, word);
+  return taken;
+}
+
+void run_store::give_back(run& in, cell_ref cell) {
+  if (cell.is_dense()) {
+    cell.dense().store(0, std::memory_order_release);
+    return;
+  }
   const std::lock_guard lock(in.lock);
-  cell->store(0, std::memory_order_release);
+  cell.sparse().store(0, std::memory_order_release);
   ++in.free_cells;
 }
 
-held_bits* run_store::open_bits(run& in, worker_id worker, medium_id medium, std::uint32_t words) {
-  const std::size_t bytes = sizeof(held_bits) + words * sizeof(std::uint64_t);
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* made = new (memory) held_bits;
-  made->worker = worker;
-  made->medium = medium;
-  made->words = words;
-  for (std::uint32_t i = 0; i < words; ++i) new (&made->bits()[i]) std::atomic<std::uint64_t>(0);
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+held_bits* run_store::open_bits(run& in, std::uint32_t slot, std::uint32_t words) {
+  held_bits* const made = make_bits(slot, words, nullptr);
+  bytes_.add(made->bytes());
   const std::lock_guard lock(in.lock);
   made->next.store(in.holes.load(std::memory_order_relaxed), std::memory_order_relaxed);
   in.holes.store(made, std::memory_order_release);
@@ -244,22 +332,14 @@ void run_store::unlink(run& in, const held_bits* bits, held_bits* instead) {
 }
 
 held_bits* run_store::widen_bits(run& in, held_bits* bits, std::uint32_t words) {
-  const std::size_t bytes = sizeof(held_bits) + words * sizeof(std::uint64_t);
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* made = new (memory) held_bits;
-  made->worker = bits->worker;
-  made->medium = bits->medium;
-  made->words = words;
-  for (std::uint32_t i = 0; i < words; ++i) {
-    new (&made->bits()[i]) std::atomic<std::uint64_t>(i < bits->words ? bits->bits()[i].load(std::memory_order_relaxed) : 0);
-  }
-  bytes_.fetch_add((words - bits->words) * sizeof(std::uint64_t), std::memory_order_relaxed);
+  held_bits* const made = make_bits(bits->slot, words, bits);
+  bytes_.add(made->bytes());
   {
     const std::lock_guard lock(in.lock);
     unlink(in, bits, made);
   }
-  retire(bits, std::free);
+  bytes_.subtract(bits->bytes());
+  retire(bits, free_bits);
   return made;
 }
 
@@ -268,8 +348,50 @@ void run_store::close_bits(run& in, held_bits* bits) {
     const std::lock_guard lock(in.lock);
     unlink(in, bits, nullptr);
   }
-  bytes_.fetch_sub(sizeof(held_bits) + bits->words * sizeof(std::uint64_t), std::memory_order_relaxed);
-  retire(bits, std::free);
+  bytes_.subtract(bits->bytes());
+  retire(bits, free_bits);
+}
+
+bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
+  const std::lock_guard lock(in.lock);
+  run_column* const old = in.column.load(std::memory_order_relaxed);
+  const std::uint32_t old_length = old->length.load(std::memory_order_relaxed);
+  if (length == 0 || length >= old_length) return length == old_length;
+  if (in.holes.load(std::memory_order_acquire) != nullptr) return false;
+  // Whoever joins blocks of a run visits it first and looks at the flag then: either the visit is seen here, or the joiner waits for the lock.
+  in.is_being_cut.store(true, std::memory_order_seq_cst);
+  bool is_free = in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
+  in.each_cell([&](std::uint32_t whose, cell_word word) { is_free = is_free && !word.has_more() && (word.cutoff() <= length || whose == slot); });
+  const seq_hash last = seq_hash_at(in, length - 1, seed_);
+  if (is_free && slot != no_slot) {
+    const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
+    run* const child = make_run({&in, length - 1}, roll(last, tail[0], seed_), tail);
+    note_child(in, length - 1, tail[0].get());
+    if (directory_.add(child) == child) {
+      move.before(child);
+      leave(child);
+    } else {  // see `follow`: another prefix with the same hash
+      in.pins.fetch_sub(run::one_user, std::memory_order_relaxed);
+      free_run(child);
+      is_free = false;
+    }
+  }
+  if (is_free) {
+    // A new column even where the old one has room: a reader may be comparing blocks of the old one.
+    run_column* const shorter = make_column(rounded(length + 1));
+    std::memcpy(shorter->locals(), old->locals(), length * sizeof(std::uint64_t));
+    std::memcpy(shorter->marks(), old->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
+    shorter->length.store(length, std::memory_order_relaxed);
+    in.column.store(shorter, std::memory_order_release);
+    in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column
+    in.last_hash = last;
+    in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
+    blocks_.subtract(old_length - length);
+    drop_column(in, old);
+    if (slot != no_slot) move.after();
+  }
+  in.is_being_cut.store(false, std::memory_order_release);
+  return is_free;
 }
 
 }  // namespace kvc::core

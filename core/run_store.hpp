@@ -1,13 +1,15 @@
 // The runs of one partition: makes, grows, pins and frees them, and gives out their cells.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "core/run.hpp"
 #include "core/run_directory.hpp"
+#include "core/sharded_count.hpp"
+#include "core/slot_table.hpp"
 
 namespace kvc::core {
 
@@ -21,12 +23,12 @@ struct run_place {
 
 /// Consecutive blocks of one run.
 struct run_stretch {
-  run* in = nullptr;         ///< pinned once for the caller; null when there is none
+  run* in = nullptr;         ///< visited once for the caller; null when there is none
   std::uint32_t start = 0;
   std::uint32_t count = 0;
 };
 
-/// Runs and their directory.
+/// Runs, their directory, and the slots of those who hold them.
 ///
 /// A block stands in exactly one place. Two lanes that bring the same new block meet either at the lock of the run at whose end it belongs, or
 /// in the directory; the second one finds what the first one made.
@@ -42,41 +44,69 @@ class run_store {
 
   /// Finds the longest stretch of `locals` behind `behind`, or makes it: joins blocks that are there, appends to the run when `behind` is its
   /// last block, else hangs a new run there. At least one block, at most `max_run_blocks`; nothing only when two different prefixes share
-  /// one 64-bit sequence hash. `behind` is pinned by the caller; `locals` is not empty.
+  /// one 64-bit sequence hash. `behind` is pinned by the caller; `locals` is not empty. The run of the answer is visited for the caller.
   [[nodiscard]] run_stretch follow(run_place behind, std::span<const local_hash> locals);
 
-  void unpin(run* in);
+  /// Ends a visit.
+  void leave(run* in) { unpin(in, run::one_visit); }
+  /// A run in use by one more holding. Precondition: visited or in use by the caller.
+  static void use(run& in) noexcept { in.pins.fetch_add(run::one_user, std::memory_order_relaxed); }
+  void end_use(run* in) { unpin(in, run::one_user); }
 
-  /// A cell of `in` with this value. The run must be pinned; the cell stays valid until `give_back` and is written by its lane with release.
-  [[nodiscard]] run_cell* take_cell(run& in, cell_value value);
-  void give_back(run& in, run_cell* cell);
+  /// A cell of `in` for `slot` with this word. The run must be pinned; the cell stays valid until `give_back`.
+  [[nodiscard]] cell_ref take_cell(run& in, std::uint32_t slot, cell_word word);
+  void give_back(run& in, cell_ref cell);
 
-  /// A record of what a worker holds in a run with holes, all clear, `words` times 64 blocks wide; linked so that readers find it.
-  [[nodiscard]] held_bits* open_bits(run& in, worker_id worker, medium_id medium, std::uint32_t words);
+  /// A record of what a slot holds in a run with holes, all clear, `words` times 64 blocks wide; linked so that readers find it.
+  [[nodiscard]] held_bits* open_bits(run& in, std::uint32_t slot, std::uint32_t words);
   /// The same record with more room. Retires the old one.
   [[nodiscard]] held_bits* widen_bits(run& in, held_bits* bits, std::uint32_t words);
   void close_bits(run& in, held_bits* bits);
 
+  /// Cuts a run off behind its first `length` blocks, at least one, so that another continuation may grow there. False, and nothing changed,
+  /// when somebody may still need what is behind: a child or a holder stands there, or anyone but the caller (with `visits` of his own) works
+  /// with the run just now.
+  [[nodiscard]] bool try_cut(run& in, std::uint32_t length, std::uint32_t visits) { return cut(in, length, visits, no_slot, {}); }
+
+  /// How the last holder of what is cut off takes it along.
+  struct tail_move {
+    std::function<void(run* child)> before;  ///< enters himself in the new run, which is visited once for him
+    std::function<void()> after;             ///< lets go of what is not in the old run any more
+  };
+  /// The same, but `slot` may hold what is behind: it goes on in a run of its own, behind the cut. Readers see the holder in one or the other
+  /// at every moment. `move` is called with the run locked; the caller owns the slot's cells.
+  [[nodiscard]] bool try_move_tail(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
+    return cut(in, length, visits, slot, move);
+  }
+
+  [[nodiscard]] slot_table& slots() noexcept { return slots_; }
+  [[nodiscard]] const slot_table& slots() const noexcept { return slots_; }
   [[nodiscard]] run_directory& directory() noexcept { return directory_; }
   [[nodiscard]] const run_directory& directory() const noexcept { return directory_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   /// Blocks in all runs, including those at the ends of runs that nobody holds any more.
-  [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed) + directory_.bytes(); }
+  [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.sum(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.sum() + directory_.bytes(); }
 
  private:
   [[nodiscard]] run_stretch join_child(run_place behind, seq_hash first, std::span<const local_hash> locals) const;
   [[nodiscard]] run* make_run(run_place behind, seq_hash first, std::span<const local_hash> locals);
-  [[nodiscard]] run_column* make_column(std::uint32_t capacity);
   [[nodiscard]] run_stretch hang(run_place behind, seq_hash first, std::span<const local_hash> locals);
   void append(run& in, std::span<const local_hash> locals);
+  void note_child(run& parent, std::uint32_t offset, std::uint64_t local);
+  [[nodiscard]] bool cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move);
+  [[nodiscard]] run_column* make_column(std::uint32_t capacity);
+  void drop_column(run& in, run_column* column);
   void free_run(run* gone);
+  void unpin(run* in, std::uint64_t pin);
   void unlink(run& in, const held_bits* bits, held_bits* instead);
+  [[nodiscard]] cell_chunk* add_chunk(run& in, std::uint32_t sparse_cells, std::uint32_t slot);
 
   std::uint64_t seed_;
   run_directory directory_;
-  std::atomic<std::size_t> blocks_{0};
-  std::atomic<std::size_t> bytes_{0};
+  slot_table slots_;
+  sharded_count blocks_;
+  sharded_count bytes_;
 };
 
 }  // namespace kvc::core

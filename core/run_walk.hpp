@@ -17,6 +17,10 @@ namespace kvc::core {
 struct run_segment {
   const run* in = nullptr;
   std::uint32_t length = 0;
+  std::uint32_t cuts = 0;  ///< of the run, before its blocks were compared
+
+  /// Whether the run was cut off since: then its cells may speak of other blocks than those compared.
+  [[nodiscard]] bool was_cut() const noexcept { return in->cuts.load(std::memory_order_acquire) != cuts; }
 };
 
 /// A query by local hashes.
@@ -76,7 +80,8 @@ template <class Walk>
   if (from.in != nullptr && !query.may_continue(from, at)) return false;
   const run* next = directory.find(from.in == nullptr ? query.first() : query.behind(from, at));
   if (next == nullptr || next->parent != from.in || (from.in != nullptr && next->parent_offset != from.length - 1)) return false;
-  found = {next, query.common(*next, at)};
+  const std::uint32_t cuts = next->cuts.load(std::memory_order_acquire);
+  found = {next, query.common(*next, at), cuts};
   return found.length != 0;
 }
 

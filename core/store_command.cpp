@@ -12,6 +12,10 @@ void apply_tally::add(const apply_tally& other) noexcept {
   joined += other.joined;
   dropped_orphans += other.dropped_orphans;
   skipped += other.skipped;
+  reblocked_pages += other.reblocked_pages;
+  reblocked += other.reblocked;
+  uncounted += other.uncounted;
+  unplaced += other.unplaced;
 }
 
 }  // namespace kvc::core

@@ -40,6 +40,10 @@ struct apply_tally {
   std::uint64_t joined = 0;            ///< orphans whose place became known
   std::uint64_t dropped_orphans = 0;   ///< orphans given up because of the bound
   std::uint64_t skipped = 0;           ///< blocks an event carried that cannot be indexed
+  std::uint64_t reblocked_pages = 0;   ///< blocks of another size than registered that were taken apart or joined
+  std::uint64_t reblocked = 0;         ///< blocks of the registered size that were made of them
+  std::uint64_t uncounted = 0;         ///< blocks stored in groups that cannot answer for a prefix
+  std::uint64_t unplaced = 0;          ///< events about objects whose blocks are not known
 
   void add(const apply_tally& other) noexcept;
 };

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/counters.hpp"
 #include "core/medium.hpp"
+#include "core/name_counts.hpp"
 
 namespace kvc::core {
 
@@ -47,7 +49,13 @@ struct stream_status {
   std::atomic<std::uint64_t> orphans{0};                 ///< blocks waiting for a parent
   std::atomic<std::uint64_t> unknown_removals{0};
   std::atomic<std::uint64_t> rank_mismatches{0};         ///< batches that named another rank than registered
+  std::atomic<std::uint64_t> skipped{0};                 ///< stored blocks that cannot be indexed
+  std::atomic<std::uint64_t> reblocked_pages{0};         ///< blocks of another size than registered, taken apart or joined
+  std::atomic<std::uint64_t> uncounted{0};               ///< blocks held in groups that cannot answer for a prefix
+  std::atomic<std::uint64_t> unplaced{0};                ///< events about objects whose blocks are not known
   std::array<std::atomic<std::uint64_t>, max_media> blocks{};  ///< held, per medium
+  event_counters decoded;
+  std::array<name_counts, word_kind_count> unknown_words;  ///< by `word_kind`: words nobody has told us about
 
   /// Adds to a counter that only the calling lane writes: a plain load and store, no locked instruction.
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t amount) noexcept {

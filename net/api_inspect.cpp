@@ -9,6 +9,7 @@
 
 #include "net/answer_writer.hpp"
 #include "net/http_reply.hpp"
+#include "net/stream_report.hpp"
 
 namespace kvc::net {
 namespace {
@@ -18,13 +19,6 @@ using core::stream_status;
 template <class Number>
 Number now_of(const std::atomic<Number>& value) {
   return value.load(std::memory_order_relaxed);
-}
-
-void write_lag(answer_writer& out, std::int64_t last_applied_ns, time_point now) {
-  out.key("lag_ms");
-  if (last_applied_ns == 0) return out.nothing();
-  const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
-  out.number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - last_applied_ns) / 1'000'000));
 }
 
 void write_blocks(answer_writer& out, const core::medium_table& media, const std::array<std::uint64_t, core::max_media>& blocks) {
@@ -65,31 +59,6 @@ void write_registration(answer_writer& out, const core::registration& from, cons
   out.member("copy_counting", from.copy_counting);
   out.member("shared", from.shared);
   out.member("class", from.worker.kind == core::publisher_class::pool ? "pool" : "engine");
-}
-
-void write_stream(answer_writer& out, const stream_status& status, time_point now) {
-  out.member("state", core::to_string(now_of(status.state)));
-  out.member("connection", core::to_string(now_of(status.connection)));
-  const std::uint64_t last_seqno = status.last_seqno.load(std::memory_order_acquire);  // what it stands for must be seen too
-  out.key("last_seqno");
-  if (last_seqno == stream_status::no_seqno) {
-    out.nothing();
-  } else {
-    out.number(last_seqno);
-  }
-  write_lag(out, now_of(status.last_applied_ns), now);
-  out.member("batches", now_of(status.batches));
-  out.member("events", now_of(status.events));
-  out.member("rejected", now_of(status.rejected));
-  out.member("stale_batches", now_of(status.stale_batches));
-  out.member("gaps", now_of(status.gaps));
-  out.member("replays", now_of(status.replays));
-  out.member("replays_failed", now_of(status.replays_failed));
-  out.member("restarts", now_of(status.restarts));
-  out.member("missing", now_of(status.missing));
-  out.member("orphans", now_of(status.orphans));
-  out.member("unknown_removals", now_of(status.unknown_removals));
-  out.member("rank_mismatches", now_of(status.rank_mismatches));
 }
 
 std::vector<const service_info*> chosen(const fleet_view& fleet, const http_request& request) {

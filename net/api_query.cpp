@@ -156,8 +156,8 @@ class answering {
     std::size_t ranks = 0;
     for (std::size_t i = which.first; i < which.last; ++i) {
       if (!counts(i, engines)) continue;
-      ++ranks;
       const core::worker_depth& each = depth(i);
+      if (i == which.first || !is_same_rank(i - 1, i)) ++ranks;
       best.any = std::max(best.any, each.any);
       best.device_or_host = std::max(best.device_or_host, each.device_or_host);
       for (std::size_t m = 0; m < core::max_media; ++m) best.on[m] = std::max(best.on[m], each.on[m]);
@@ -166,14 +166,28 @@ class answering {
     out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U));
     out_.member("longest_matched", in_tokens(best.any));
     if ((columns & core::mask_of(medium_id::gpu)) != 0) write_column(best, 0);  // before DP, as clients know it
+    write_ranks(which, engines, ranks);
+    for (unsigned rest = columns & ~1U; rest != 0; rest &= rest - 1) write_column(best, static_cast<std::size_t>(std::countr_zero(rest)));
+    if (query_.detail) write_detail(which, best);
+    out_.end_object();
+  }
+
+  [[nodiscard]] bool is_same_rank(std::size_t left, std::size_t right) const {
+    const core::worker_key& a = members_[left].key;
+    const core::worker_key& b = members_[right].key;
+    return a.rank == b.rank && a.kind == b.kind;
+  }
+
+  /// A rank may have several members: the backends of a pool, or a rank that is registered and that another stream speaks for as well.
+  void write_ranks(const row& which, bool engines, std::size_t ranks) {
     out_.key("DP");
     out_.object(ranks);
     for (std::size_t i = which.first; i < which.last; ++i) {
-      if (counts(i, engines)) out_.member(std::to_string(members_[i].key.rank.get()), in_tokens(depth(i).any));
+      if (!counts(i, engines)) continue;
+      std::uint64_t longest = depth(i).any;
+      for (; i + 1 < which.last && is_same_rank(i, i + 1); ++i) longest = std::max<std::uint64_t>(longest, depth(i + 1).any);
+      out_.member(std::to_string(members_[i].key.rank.get()), in_tokens(longest));
     }
-    out_.end_object();
-    for (unsigned rest = columns & ~1U; rest != 0; rest &= rest - 1) write_column(best, static_cast<std::size_t>(std::countr_zero(rest)));
-    if (query_.detail) write_detail(which, best);
     out_.end_object();
   }
 

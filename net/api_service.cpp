@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "net/answer_writer.hpp"
+#include "net/api_dump.hpp"
 #include "net/api_inspect.hpp"
 #include "net/api_query.hpp"
 #include "net/api_registry.hpp"
@@ -75,6 +76,7 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
     case endpoint::services: return list_services(context_, request, now);
     case endpoint::workers: return list_workers(context_, request, now);
     case endpoint::global_view: return list_partitions(context_, request);
+    case endpoint::dump: return dump_blocks(context_, dumps_, request);
     case endpoint::alive: return say_alive(request);
     case endpoint::health: return say_health(context_, request, now);
     case endpoint::ready: return say_ready(context_, request, now);

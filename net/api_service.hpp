@@ -1,6 +1,8 @@
 // The API as the server sees it: routes, access, and a handler for each.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -29,6 +31,7 @@ class api_service final : public http_service {
   [[nodiscard]] asio::awaitable<http_reply> answer_batch(lane& here, const http_request& request);
 
   api_context context_;
+  std::atomic<std::size_t> dumps_{0};                ///< being made at this moment
   std::vector<std::unique_ptr<scratch>> scratches_;  ///< by lane; each touched on its lane only
 };
 

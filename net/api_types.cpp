@@ -151,9 +151,7 @@ checked read_registration(const request_document& document, const request_item& 
   std::string medium;
   rules.text(member::medium, medium);
   rules.text(member::backend_id, wanted.backend_id);
-  // vLLM announces every physical copy; the others say once that a block is there or gone (kv-events.md sections 0.8 and 11.5). A stream whose
-  // dialect is not known yet is taken for vLLM's: counting a copy too many overstates a block, counting one too few would hide it.
-  wanted.copy_counting = wanted.type == core::publisher_type::vllm || wanted.type == core::publisher_type::automatic;
+  wanted.copy_counting = core::counts_copies(wanted.type);
   rules.boolean(member::copy_counting, wanted.copy_counting);
   wanted.shared = is_pool;
   rules.boolean(member::shared, wanted.shared);

@@ -24,6 +24,7 @@ class category final : public boost::system::error_category {
       case errc::not_a_batch: return "the payload is not an event batch";
       case errc::too_many_elements: return "a list is longer than the limit";
       case errc::draining: return "the service is shutting down";
+      case errc::malformed_dump: return "the bytes are no dump of a known version, or are cut short";
       case errc::overloaded: return "a limit is reached; try again later";
     }
     return "unknown error";

@@ -22,6 +22,7 @@ enum class errc {
   not_a_batch,          ///< the payload is MessagePack but no event batch
   too_many_elements,    ///< a list is longer than the limit
   draining,             ///< the service is shutting down
+  malformed_dump,       ///< the bytes are no dump of a known version, or are cut short
   overloaded,           ///< a bound is reached; try again later
 };
 

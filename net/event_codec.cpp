@@ -2,9 +2,13 @@
 
 #include <utility>
 
+#include "net/event_codec_mooncake.hpp"
+#include "net/event_codec_sglang.hpp"
 #include "net/event_codec_standard.hpp"
+#include "net/event_codec_tensorrt.hpp"
 #include "net/event_codec_vllm.hpp"
 #include "net/event_fields.hpp"
+#include "net/event_members.hpp"
 
 namespace kvc::net {
 namespace {
@@ -68,33 +72,23 @@ batch_parts parts_of_map(tape_value root) {
   return parts;
 }
 
-}  // namespace
-
-std::string_view to_string(reject_reason reason) noexcept {
-  switch (reason) {
-    case reject_reason::none:
-      return "none";
-    case reject_reason::not_an_event:
-      return "not_an_event";
-    case reject_reason::unknown_tag:
-      return "unknown_tag";
-    case reject_reason::missing_field:
-      return "missing_field";
-    case reject_reason::wrong_type:
-      return "wrong_type";
-    case reject_reason::bad_token:
-      return "bad_token";
-    case reject_reason::too_many_elements:
-      return "too_many_elements";
-    case reject_reason::repeated_hash:
-      return "repeated_hash";
-    case reject_reason::own_parent:
-      return "own_parent";
-    case reject_reason::remote:
-      return "remote";
-  }
-  return "unknown";
+reject_reason read_array(tape_value event, event_fields& fields, decode_context& context) {
+  if (event.length() == 0 || !event.first().is(kind::string)) return reject_reason::not_an_event;
+  if (is_mooncake_array(event)) return read_mooncake_array(event, fields);
+  return has_sglang_salt(event) ? read_sglang_array(event, fields) : read_vllm_array(event, fields, context);
 }
+
+/// The order matters: a store's envelope is an envelope too, and every engine's map is tagged like vLLM's.
+reject_reason read_map(tape_value event, event_fields& fields, decode_context& context) {
+  read_members(event, fields, context);
+  if (is_mooncake_map(fields, context)) return read_mooncake_map(fields, context);
+  if (is_standard_map(fields)) return read_standard_map(fields, context);
+  if (is_tensorrt_map(fields, context)) return read_tensorrt_map(fields, context);
+  if (is_sglang_map(fields, context)) return read_sglang_map(fields, context);
+  return read_vllm_map(fields, context);
+}
+
+}  // namespace
 
 event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt)
     : type_(type), media_(&media), salt_(std::move(salt)) {}
@@ -102,21 +96,25 @@ event_decoder::event_decoder(core::publisher_type type, core::medium_table& medi
 error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {
   out.timestamp_s = 0;
   out.rank.reset();
-  out.events.clear();
-  out.rejected_events = 0;
+  forget(out);
   error_code failure = tape_.parse(payload);
   if (!failure) failure = decode_envelope(tape_value(tape_.nodes().data(), 0), out);
-  if (failure) {
-    out.events.clear();
-    out.rejected_events = 0;
-  }
+  if (failure) forget(out);
   return failure;
+}
+
+void event_decoder::forget(core::event_batch& out) const {
+  out.events.clear();
+  out.rejected_events = 0;
+  out.counts.reset();
 }
 
 error_code event_decoder::decode_envelope(tape_value root, core::event_batch& out) {
   context_.media = media_;
+  context_.digests = &digests_;
+  context_.counts = &out.counts;
   context_.type = type_;
-  context_.salt = salt_;  // here rather than at construction: a view into this object must not survive its being moved
+  context_.salt = salt_;  // here rather than at construction: what points into this object must not survive its being moved
   batch_parts parts;
   if (root.is(kind::array)) {
     parts = parts_of_array(root);
@@ -147,16 +145,20 @@ reject_reason event_decoder::decode_event(tape_value from, core::event_batch& ou
   event_fields fields;
   reject_reason why = reject_reason::not_an_event;
   if (from.is(kind::array)) {
-    why = read_vllm_array(from, fields);
+    why = read_array(from, fields, context_);
   } else if (from.is(kind::map)) {
-    why = is_standard_map(from) ? read_standard_map(from, fields) : read_vllm_map(from, fields);
+    why = read_map(from, fields, context_);
   }
-  return why == reject_reason::none ? append_event(fields, context_, out.events) : why;
+  if (why == reject_reason::none) why = append_event(fields, context_, out.events);
+  if (why != reject_reason::none) return why;
+  ++out.counts.events[static_cast<std::size_t>(fields.dialect)][out.events.back().index()];
+  return why;
 }
 
 void event_decoder::note(reject_reason why, core::event_batch& out) {
   if (why == reject_reason::none) return;
   ++counts_.rejected[static_cast<std::size_t>(why)];
+  ++out.counts.rejected[static_cast<std::size_t>(why)];
   ++out.rejected_events;
 }
 

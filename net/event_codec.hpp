@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/digest_names.hpp"
 #include "core/event.hpp"
 #include "core/medium.hpp"
 #include "core/registration.hpp"
@@ -24,23 +25,11 @@ inline constexpr std::size_t max_batch_events = 65'536;
 inline constexpr std::size_t max_event_hashes = 65'536;
 inline constexpr std::size_t max_event_tokens = 1'048'576;
 
-/// Why an event was left out of a good batch. `none` is not counted.
-enum class reject_reason : std::uint8_t {
-  none,
-  not_an_event,       ///< neither array nor map, or without a tag
-  unknown_tag,        ///< a tag or event type no publisher is known to send
-  missing_field,      ///< the event names no blocks
-  wrong_type,         ///< a field is of a type or sign it cannot have
-  bad_token,          ///< a token is no integer in 0 .. 2^32-1
-  too_many_elements,  ///< over `max_event_hashes` or `max_event_tokens`
-  repeated_hash,      ///< a chain that names a block twice
-  own_parent,         ///< a chain whose parent is one of its own blocks
-  remote,             ///< about blocks that are not in this instance's own cache
-};
-inline constexpr std::size_t reject_reason_count = 10;
+inline constexpr std::size_t max_object_key_bytes = 4'096;
+inline constexpr std::size_t max_object_replicas = 1'024;
 
-/// A word for metrics and logs.
-[[nodiscard]] std::string_view to_string(reject_reason reason) noexcept;
+using core::reject_reason;
+using core::reject_reason_count;
 
 /// How many events a decoder has left out, by reason, since it was made.
 struct decode_counts {
@@ -50,6 +39,8 @@ struct decode_counts {
 /// What the readers of the dialects share while a batch is decoded.
 struct decode_context {
   core::medium_table* media = nullptr;
+  core::digest_names* digests = nullptr;
+  core::batch_counts* counts = nullptr;  ///< of the batch being decoded
   core::publisher_type type = core::publisher_type::automatic;
   std::string_view salt;                  ///< the registration's; its key-list entry is left out
   std::vector<core::engine_hash> sorted;  ///< scratch
@@ -58,14 +49,17 @@ struct decode_context {
 
 /// Decodes the payloads of one stream.
 ///
-/// Each event is read for what it is, not for what its publisher is registered as: an array is vLLM's positional form (also SGLang's), a
-/// map with `event_type` is the standard envelope, a map with `type` is the tagged form; all may stand in one batch, because fleets and
-/// even single streams mix them. The batch is `[ts, events, rank]`, shorter or longer, or a map of the same, or a single bare event map. A
-/// bad event is left out, counted, and costs its neighbours nothing. Owner: one stream, on its lane. The tape is kept between batches.
+/// Each event is read for what it is, not for what its publisher is registered as, and one file knows each form: an array by its tag
+/// (vLLM's positions, which SGLang shares, or the first store format), a map with `event_type` (the standard envelope, or a store's), a map
+/// with `type` (engines). All may stand in one batch, because fleets and even single streams mix them and change in the middle. The batch
+/// is
+/// `[ts, events, rank]`, shorter or longer, or a map of the same, or a single bare event map. A bad event is left out, counted, and costs
+/// its neighbours nothing; members and words nobody knows are counted by name in the batch and skipped. Owner: one stream, on its lane. The
+/// tape is kept between batches.
 class event_decoder {
  public:
-  /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's. `salt` is the
-  /// registration's, see `extra_key_filter`.
+  /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's, and under whose
+  /// name an event is counted. `salt` is the registration's, see `extra_key_filter`.
   event_decoder(core::publisher_type type, core::medium_table& media, std::string salt = {});
 
   /// Fills `out` anew; on error it is left empty. The payload is not needed afterwards.
@@ -78,11 +72,13 @@ class event_decoder {
   [[nodiscard]] error_code decode_envelope(tape_value root, core::event_batch& out);
   [[nodiscard]] error_code decode_events(tape_value events, core::event_batch& out);
   [[nodiscard]] reject_reason decode_event(tape_value from, core::event_batch& out);
+  void forget(core::event_batch& out) const;
   void note(reject_reason why, core::event_batch& out);
 
   core::publisher_type type_;
   core::medium_table* media_;
   std::string salt_;
+  core::digest_names digests_;
   decode_context context_;
   msgpack_tape tape_;
   decode_counts counts_;

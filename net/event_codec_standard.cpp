@@ -1,50 +1,9 @@
 #include "net/event_codec_standard.hpp"
 
-#include <string_view>
-
 namespace kvc::net {
 namespace {
 
 using kind = tape_value::kind;
-
-event_kind kind_of(std::string_view word) {
-  if (word == "stored") return event_kind::stored;
-  if (word == "removed") return event_kind::removed;
-  if (word == "cleared") return event_kind::cleared;
-  return event_kind::unknown;
-}
-
-/// Fields that have a name in the standard and another among engines.
-struct rivals {
-  tape_value event_type;
-  tape_value type;
-  tape_value seq_hashes;
-  tape_value block_hashes;
-  tape_value parent_hash;
-  tape_value parent_block_hash;
-};
-
-void take_member(std::string_view name, tape_value value, event_fields& fields, rivals& names) {
-  if (name == "event_type") {
-    names.event_type = value;
-  } else if (name == "type") {
-    names.type = value;
-  } else if (name == "seq_hashes") {
-    names.seq_hashes = value;
-  } else if (name == "block_hashes") {
-    names.block_hashes = value;
-  } else if (name == "parent_hash") {
-    names.parent_hash = value;
-  } else if (name == "parent_block_hash") {
-    names.parent_block_hash = value;
-  } else if (name == "group_id" || name == "group_idx") {
-    fields.group = value;
-  } else if (name == "object_key") {
-    fields.object_key = value;
-  } else {
-    static_cast<void>(take_common_field(name, value, fields));  // unknown members are none of our business
-  }
-}
 
 bool is_empty_list(tape_value value) {
   return value.is(kind::array) && value.length() == 0;
@@ -52,32 +11,35 @@ bool is_empty_list(tape_value value) {
 
 }  // namespace
 
-bool is_standard_map(tape_value event) {
-  tape_value key = event.first();
-  for (std::uint32_t i = 0; i < event.length(); ++i) {
-    const tape_value value = key.next();
-    if (key.is(kind::string) && key.text() == "event_type") return true;
-    if (key.is(kind::string) && key.text() == "type" && value.is(kind::string) && kind_of(value.text()) != event_kind::unknown) return true;
-    key = value.next();
-  }
-  return false;
+std::optional<core::event_kind> kind_of_word(std::string_view word) noexcept {
+  if (word == "stored") return core::event_kind::stored;
+  if (word == "removed") return core::event_kind::removed;
+  if (word == "cleared") return core::event_kind::cleared;
+  return std::nullopt;
 }
 
-reject_reason read_standard_map(tape_value event, event_fields& fields) {
-  rivals names;
-  tape_value key = event.first();
-  for (std::uint32_t i = 0; i < event.length(); ++i) {
-    const tape_value value = key.next();
-    if (key.is(kind::string)) take_member(key.text(), value, fields, names);
-    key = value.next();
-  }
-  const tape_value word = names.event_type.has_value() ? names.event_type : names.type;
+reject_reason take_word(event_fields& fields, decode_context& context) {
+  const tape_value word = fields.event_type.has_value() ? fields.event_type : fields.type;
   if (!word.is(kind::string)) return reject_reason::not_an_event;
-  fields.is_envelope = true;
-  fields.kind = kind_of(word.text());
-  fields.hashes = names.seq_hashes.has_value() ? names.seq_hashes : names.block_hashes;
-  fields.parent = names.parent_hash.has_value() ? names.parent_hash : names.parent_block_hash;
-  const bool names_blocks = fields.kind == event_kind::stored || fields.kind == event_kind::removed;
+  fields.kind = kind_of_word(word.text());
+  if (fields.kind) return reject_reason::none;
+  context.counts->add_unknown(core::word_kind::tag, word.text());
+  return reject_reason::unknown_tag;
+}
+
+bool is_standard_map(const event_fields& fields) {
+  return fields.event_type.has_value() || (fields.type.is(kind::string) && kind_of_word(fields.type.text()));
+}
+
+reject_reason read_standard_map(event_fields& fields, decode_context& context) {
+  fields.dialect = core::event_dialect::standard;
+  fields.has_standard_hashes = true;
+  fields.has_text_hashes = true;
+  const reject_reason why = take_word(fields, context);
+  if (why != reject_reason::none) return why;
+  if (fields.rolling_hashes.has_value()) fields.hashes = fields.rolling_hashes;
+  if (fields.rolling_parent.has_value()) fields.parent = fields.rolling_parent;
+  const bool names_blocks = fields.kind == core::event_kind::stored || fields.kind == core::event_kind::removed;
   return names_blocks && is_empty_list(fields.hashes) ? reject_reason::missing_field : reject_reason::none;
 }
 

@@ -1,5 +1,5 @@
-// vLLM's event forms, which SGLang and TensorRT-LLM share: positional arrays of every length, and maps tagged with `type`. (Source:
-// kv-events.md sections 2 to 4.)
+// vLLM's event forms, which its relatives share: positional arrays of every length, and maps tagged with `type`. Events of LMCache and
+// of other connectors ride in its streams and look the same. (Source: kv-events.md sections 2 and 5.)
 #pragma once
 
 #include "net/event_fields.hpp"
@@ -7,10 +7,14 @@
 namespace kvc::net {
 
 /// Reads `[tag, ...]`; fields that a version does not have yet are absent, those it has beyond ours are ignored.
-/// Precondition: `event` is an array. Reasons: `not_an_event` when it does not begin with a text.
-[[nodiscard]] reject_reason read_vllm_array(tape_value event, event_fields& fields);
+/// Precondition: `event` is an array that begins with a text. Reason: `unknown_tag`, which is counted by name.
+[[nodiscard]] reject_reason read_vllm_array(tape_value event, event_fields& fields, decode_context& context);
 
-/// Reads `{type: tag, ...}`, keys in any order, unknown ones ignored. Precondition: `event` is a map.
-[[nodiscard]] reject_reason read_vllm_map(tape_value event, event_fields& fields);
+/// Reads `{type: tag, ...}`. Precondition: the members have been read. Reasons: those of `take_tag`.
+[[nodiscard]] reject_reason read_vllm_map(event_fields& fields, decode_context& context);
+
+/// Puts the values of an array where they belong by their positions, the tag excepted; they agree among vLLM and its relatives.
+/// Preconditions: `event` is an array that is not empty; `fields.kind` is set.
+void take_positions(tape_value event, event_fields& fields);
 
 }  // namespace kvc::net

@@ -5,39 +5,36 @@
 #include <string>
 #include <utility>
 
+#include "net/event_codec_tensorrt.hpp"
+#include "net/event_hash.hpp"
+
 namespace kvc::net {
 namespace {
 
 using kind = tape_value::kind;
 
-constexpr std::size_t folded_bytes = 8;  // of a digest: its last 8, big-endian, which is the integer form of the same name
-constexpr std::size_t few_hashes = 16;   // up to here comparing all pairs beats sorting a copy
-
-/// One block's name: an integer of either sign, or a digest.
-bool read_hash(tape_value from, core::engine_hash& out) {
-  if (from.is_integer()) {
-    out = core::engine_hash{from.node().bits};
-    return true;
+reject_reason read_hashes(const event_fields& fields, decode_context& context, std::vector<core::engine_hash>& out) {
+  const tape_value from = fields.hashes;
+  if (!from.has_value() && fields.single_hash.has_value()) {
+    return read_name(fields.single_hash, true, *context.digests, out.emplace_back()) ? reject_reason::none : reject_reason::wrong_type;
   }
-  if (!from.is(kind::binary) || from.length() == 0) return false;
-  const auto bytes = from.bytes();
-  std::uint64_t folded = 0;
-  for (const std::byte byte : bytes.last(std::min(bytes.size(), folded_bytes))) folded = folded << 8 | std::to_integer<std::uint64_t>(byte);
-  out = core::engine_hash{folded};
-  return true;
-}
-
-reject_reason read_hashes(tape_value from, std::vector<core::engine_hash>& out) {
   if (!from.has_value()) return reject_reason::missing_field;
   if (!from.is(kind::array)) return reject_reason::wrong_type;
   if (from.length() > max_event_hashes) return reject_reason::too_many_elements;
   out.resize(from.length());
   tape_value item = from.first();
   for (core::engine_hash& hash : out) {
-    if (!read_hash(item, hash)) return reject_reason::wrong_type;
+    if (!read_name(item, fields.has_text_hashes, *context.digests, hash)) return reject_reason::wrong_type;
     item = item.next();
   }
   return reject_reason::none;
+}
+
+/// A name that may be left out, or be an empty text, which is the same.
+bool read_optional_name(tape_value from, const event_fields& fields, decode_context& context, std::optional<core::engine_hash>& out) {
+  const bool is_unset = fields.has_text_hashes && from.is(kind::string) && from.length() == 0;
+  if (!from.has_value() || is_unset) return true;
+  return read_name(from, fields.has_text_hashes, *context.digests, out.emplace());
 }
 
 /// A token, or the first word of a pair (a page of bigrams).
@@ -70,7 +67,7 @@ bool read_text(tape_value from, std::optional<std::string>& out) {
 }
 
 /// The same where an empty text says as little as none.
-bool read_name(tape_value from, std::optional<std::string>& out) {
+bool read_word(tape_value from, std::optional<std::string>& out) {
   if (!read_text(from, out)) return false;
   if (out && out->empty()) out.reset();
   return true;
@@ -101,15 +98,36 @@ bool is_prefix_complete(tape_value from) {
   return std::ranges::find(complete, from.text()) != complete.end();
 }
 
+/// Blocks of a remote cache, or of a tier that somebody else owns, say nothing about this instance's own. (kv-events.md section 10,
+/// case 21.)
+bool is_remote(const event_fields& fields) {
+  if (fields.locality.is(kind::string)) return fields.locality.text() != "LOCAL";
+  return fields.ownership.is(kind::string) && fields.ownership.length() != 0;
+}
+
+bool read_medium(tape_value from, decode_context& context, std::optional<core::medium_id>& out) {
+  if (!from.has_value()) return true;
+  if (!from.is(kind::string)) return false;
+  if (from.length() == 0) return true;
+  out = context.media->intern(from.text());
+  if (!core::medium_table::is_known_word(*out, from.text())) context.counts->add_unknown(core::word_kind::medium, from.text());
+  return true;
+}
+
+reject_reason read_object_key(tape_value from, std::string& out) {
+  if (!from.has_value()) return reject_reason::none;
+  if (!from.is(kind::string)) return reject_reason::wrong_type;
+  if (from.length() > max_object_key_bytes) return reject_reason::too_many_elements;
+  out = from.text();
+  return reject_reason::none;
+}
+
 reject_reason read_scope(const event_fields& fields, decode_context& context, core::event_scope& scope) {
-  if (fields.locality.is(kind::string) && fields.locality.text() != "LOCAL") return reject_reason::remote;
-  if (!read_name(fields.tenant, scope.tenant) || !read_name(fields.model, scope.model) || !read_name(fields.salt, scope.salt) ||
-      !read_text(fields.lora, scope.lora) || !read_number(fields.block_size, scope.block_size)) {
+  if (is_remote(fields)) return reject_reason::remote;
+  if (!read_word(fields.tenant, scope.tenant) || !read_word(fields.model, scope.model) || !read_word(fields.salt, scope.salt) ||
+      !read_word(fields.backend, scope.backend) || !read_text(fields.lora, scope.lora) ||
+      !read_number(fields.block_size, scope.block_size) || !read_medium(fields.medium, context, scope.medium)) {
     return reject_reason::wrong_type;
-  }
-  if (fields.medium.has_value()) {
-    if (!fields.medium.is(kind::string)) return reject_reason::wrong_type;
-    if (!fields.medium.text().empty()) scope.medium = context.media->intern(fields.medium.text());
   }
   if (fields.rank.has_value()) {
     const std::optional<std::uint32_t> rank = fields.rank.as_u32();
@@ -118,27 +136,11 @@ reject_reason read_scope(const event_fields& fields, decode_context& context, co
   }
   scope.group = read_group(fields.group);
   scope.prefix_complete = is_prefix_complete(fields.spec_kind);
-  return reject_reason::none;
+  return read_object_key(fields.object_key, scope.object_key);
 }
 
-bool has_repeats(const std::vector<core::engine_hash>& hashes, decode_context& context) {
-  if (hashes.size() <= few_hashes) {
-    for (auto at = hashes.begin(); at != hashes.end(); ++at) {
-      if (std::find(hashes.begin(), at, *at) != at) return true;
-    }
-    return false;
-  }
-  context.sorted = hashes;
-  std::ranges::sort(context.sorted);
-  return std::ranges::adjacent_find(context.sorted) != context.sorted.end();
-}
-
-reject_reason read_place(const event_fields& fields, core::stored_event& event) {
-  if (fields.parent.has_value()) {
-    core::engine_hash parent;
-    if (!read_hash(fields.parent, parent)) return reject_reason::wrong_type;
-    event.parent = parent;
-  }
+reject_reason read_place(const event_fields& fields, decode_context& context, core::stored_event& event) {
+  if (!read_optional_name(fields.parent, fields, context, event.parent)) return reject_reason::wrong_type;
   if (fields.base.has_value()) {
     const std::optional<std::uint32_t> base = fields.base.as_u32();
     if (!base) return reject_reason::wrong_type;
@@ -149,12 +151,15 @@ reject_reason read_place(const event_fields& fields, core::stored_event& event) 
 
 /// Key lists aligned with the blocks. A value of another type in this place is metadata of a publisher that means something else by it.
 reject_reason read_extra(const event_fields& fields, decode_context& context, core::stored_event& event) {
-  if (!fields.extra_keys.is(kind::array)) return reject_reason::none;
-  const std::size_t blocks = std::min<std::size_t>(fields.extra_keys.length(), event.hashes.size());
-  tape_value item = fields.extra_keys.first();
+  const bool has_keys = fields.extra_keys.is(kind::array);
+  const tape_value lists = has_keys ? fields.extra_keys : fields.mm_infos;
+  if (!lists.is(kind::array)) return reject_reason::none;
+  const std::size_t blocks = std::min<std::size_t>(lists.length(), event.hashes.size());
+  tape_value item = lists.first();
   for (std::size_t i = 0; i < blocks; ++i, item = item.next()) {
     if (!item.has_value()) continue;
-    if (!read_extra_keys(item, context.keys)) return reject_reason::wrong_type;
+    const bool is_read = has_keys ? read_extra_keys(item, context.keys) : read_mm_objects(item, context.keys);
+    if (!is_read) return reject_reason::wrong_type;
     if (!event.scope.lora && !typed_lora(context.keys).empty()) event.scope.lora = typed_lora(context.keys);
     extra_key_filter filter;
     if (event.scope.lora) filter.lora = *event.scope.lora;
@@ -167,34 +172,59 @@ reject_reason read_extra(const event_fields& fields, decode_context& context, co
   return reject_reason::none;
 }
 
-/// The standard's hashes identify blocks by themselves. A store's names, and whatever comes with tokens, do not.
-bool has_standard_hashes(const event_fields& fields, const decode_context& context) {
-  return fields.is_envelope && !fields.tokens.has_value() && !fields.object_key.has_value() &&
-         context.type != core::publisher_type::mooncake;
+/// All of an object's copies. One that cannot be read spoils the list: without it the object might look gone.
+reject_reason read_replicas(tape_value from, decode_context& context, std::vector<core::object_replica>& out) {
+  if (!from.has_value()) return reject_reason::none;
+  if (!from.is(kind::array)) return reject_reason::wrong_type;
+  if (from.length() > max_object_replicas) return reject_reason::too_many_elements;
+  tape_value item = from.first();
+  for (std::uint32_t i = 0; i < from.length(); ++i, item = item.next()) {
+    if (!item.is(kind::array) || item.length() < 2) return reject_reason::wrong_type;
+    const tape_value location = item.first().next();
+    std::optional<core::medium_id> medium;
+    if (!read_medium(item.first(), context, medium) || !medium || !location.is(kind::string)) return reject_reason::wrong_type;
+    if (location.length() > max_object_key_bytes) return reject_reason::too_many_elements;
+    out.push_back({*medium, std::string(location.text())});
+  }
+  return reject_reason::none;
 }
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::stored_event& event) {
   reject_reason why = read_scope(fields, context, event.scope);
-  if (why == reject_reason::none) why = read_hashes(fields.hashes, event.hashes);
-  if (why == reject_reason::none) why = read_place(fields, event);
+  if (why == reject_reason::none) why = read_hashes(fields, context, event.hashes);
+  if (why == reject_reason::none) why = read_place(fields, context, event);
   if (why == reject_reason::none) why = read_tokens(fields.tokens, event.tokens);
   if (why == reject_reason::none) why = read_extra(fields, context, event);
   if (why != reject_reason::none) return why;
   event.has_tokens = !event.tokens.empty();
-  event.standard_hashes = has_standard_hashes(fields, context);
+  event.standard_hashes = fields.has_standard_hashes && !fields.tokens.has_value();
   if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return reject_reason::own_parent;
   // A placeholder (a copy in another tier, without tokens and parent) is a list of names, not a chain: overlapping chunks name one twice.
   const bool is_chain = event.has_tokens || event.parent || event.standard_hashes;
-  return is_chain && has_repeats(event.hashes, context) ? reject_reason::repeated_hash : reject_reason::none;
+  return is_chain && has_repeats(event.hashes, context.sorted) ? reject_reason::repeated_hash : reject_reason::none;
 }
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::removed_event& event) {
+  event.all_media = fields.is_on_all_media;
   const reject_reason why = read_scope(fields, context, event.scope);
-  return why == reject_reason::none ? read_hashes(fields.hashes, event.hashes) : why;
+  return why == reject_reason::none ? read_hashes(fields, context, event.hashes) : why;
 }
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::cleared_event& event) {
   return read_scope(fields, context, event.scope);
+}
+
+reject_reason fill(const event_fields& fields, decode_context& context, core::object_event& event) {
+  event.what = fields.change;
+  reject_reason why = read_scope(fields, context, event.scope);
+  if (why == reject_reason::none && event.scope.object_key.empty()) why = reject_reason::missing_field;
+  if (why == reject_reason::none) why = read_replicas(fields.replicas, context, event.replicas);
+  if (why == reject_reason::none) why = read_tokens(fields.tokens, event.tokens);
+  if (why != reject_reason::none) return why;
+  const bool has_names = read_optional_name(fields.single_hash, fields, context, event.name) &&
+                         read_optional_name(fields.parent, fields, context, event.parent);
+  if (!has_names) return reject_reason::wrong_type;
+  return event.name && event.parent == event.name ? reject_reason::own_parent : reject_reason::none;
 }
 
 template <class Event>
@@ -207,34 +237,32 @@ reject_reason append(const event_fields& fields, decode_context& context, std::v
 
 }  // namespace
 
-bool take_common_field(std::string_view name, tape_value value, event_fields& fields) {
-  using slot = std::pair<std::string_view, tape_value event_fields::*>;
-  static constexpr std::array<slot, 12> slots{
-      slot{"token_ids", &event_fields::tokens},      slot{"block_size", &event_fields::block_size},
-      slot{"medium", &event_fields::medium},         slot{"lora_name", &event_fields::lora},
-      slot{"extra_keys", &event_fields::extra_keys}, slot{"locality", &event_fields::locality},
-      slot{"tenant_id", &event_fields::tenant},      slot{"model_name", &event_fields::model},
-      slot{"additional_salt", &event_fields::salt},  slot{"dp_rank", &event_fields::rank},
-      slot{"base_block_idx", &event_fields::base},   slot{"kv_cache_spec_kind", &event_fields::spec_kind},
-  };
-  for (const auto& [known, field] : slots) {
-    if (known != name) continue;
-    fields.*field = value;
-    return true;
-  }
-  return false;
+std::optional<core::event_kind> kind_of_tag(std::string_view tag) noexcept {
+  if (tag == "BlockStored") return core::event_kind::stored;
+  if (tag == "BlockRemoved") return core::event_kind::removed;
+  if (tag == "AllBlocksCleared") return core::event_kind::cleared;
+  return std::nullopt;
+}
+
+reject_reason take_tag(event_fields& fields, decode_context& context) {
+  if (!fields.type.is(kind::string)) return reject_reason::not_an_event;
+  fields.kind = kind_of_tag(fields.type.text());
+  if (fields.kind) return reject_reason::none;
+  context.counts->add_unknown(core::word_kind::tag, fields.type.text());
+  return reject_reason::unknown_tag;
 }
 
 reject_reason append_event(const event_fields& fields, decode_context& context, std::vector<core::event>& out) {
-  switch (fields.kind) {
-    case event_kind::stored:
+  if (!fields.kind) return reject_reason::unknown_tag;
+  switch (*fields.kind) {
+    case core::event_kind::stored:
       return append<core::stored_event>(fields, context, out);
-    case event_kind::removed:
+    case core::event_kind::removed:
       return append<core::removed_event>(fields, context, out);
-    case event_kind::cleared:
+    case core::event_kind::cleared:
       return append<core::cleared_event>(fields, context, out);
-    case event_kind::unknown:
-      break;
+    case core::event_kind::object:
+      return append<core::object_event>(fields, context, out);
   }
   return reject_reason::unknown_tag;
 }

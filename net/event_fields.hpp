@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/event.hpp"
@@ -11,33 +12,46 @@
 
 namespace kvc::net {
 
-/// What an event says it is.
-enum class event_kind : std::uint8_t { unknown, stored, removed, cleared };
-
 /// Where the fields of one event lie on the tape; absent ones are default values. Valid as long as the tape.
 struct event_fields {
-  event_kind kind = event_kind::unknown;
-  bool is_envelope = false;  ///< the standard envelope, whose hashes may be the standard's
+  std::optional<core::event_kind> kind;  ///< absent: it says something no publisher is known to say
+  core::event_dialect dialect = core::event_dialect::vllm_map;
+  core::object_event::change change = core::object_event::change::stored;  ///< of an object event
+  bool has_standard_hashes = false;                                        ///< its names are the standard's, unless tokens come with them
+  bool has_text_hashes = false;                                            ///< names may be written as text
+  bool is_on_all_media = false;                                            ///< a removal that means more than its medium says
+  tape_value type;                                                         ///< the tag of a map
+  tape_value event_type;                                                   ///< the word of an envelope
   tape_value hashes;
+  tape_value rolling_hashes;  ///< `seq_hashes`
+  tape_value single_hash;     ///< the one name of an event without a list
   tape_value parent;
+  tape_value rolling_parent;  ///< `parent_hash`
   tape_value base;
   tape_value tokens;
   tape_value block_size;
   tape_value medium;
   tape_value lora;
   tape_value extra_keys;
+  tape_value mm_infos;  ///< multimodal items per block, TensorRT-LLM's way
   tape_value group;
   tape_value spec_kind;  ///< kind of the KV-cache group
   tape_value locality;
+  tape_value ownership;
   tape_value tenant;
   tape_value model;
   tape_value salt;
   tape_value rank;
+  tape_value backend;
   tape_value object_key;  ///< of a store: its hashes are the store's names, whatever they look like
+  tape_value replicas;
 };
 
-/// Takes a map member that means the same in every dialect. False: not one of those.
-[[nodiscard]] bool take_common_field(std::string_view name, tape_value value, event_fields& fields);
+/// What a tag of the engines' forms means; absent: nothing we know.
+[[nodiscard]] std::optional<core::event_kind> kind_of_tag(std::string_view tag) noexcept;
+
+/// Takes the tag (`fields.type`) into `fields.kind`. Reasons: `not_an_event` when it has none, `unknown_tag`; that one is counted by name.
+[[nodiscard]] reject_reason take_tag(event_fields& fields, decode_context& context);
 
 /// Checks the fields and appends the event to `out`, unless a reason is returned; then `out` is as before.
 [[nodiscard]] reject_reason append_event(const event_fields& fields, decode_context& context, std::vector<core::event>& out);

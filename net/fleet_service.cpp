@@ -1,13 +1,13 @@
 #include "net/fleet_service.hpp"
 
 #include <algorithm>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "core/lane_map.hpp"
 #include "net/log.hpp"
@@ -54,7 +54,7 @@ struct fleet_service::state {
   // Control lane only.
   core::lane_map homes;
   std::map<core::worker_key, entry> entries;
-  std::uint32_t next_worker = 0;
+  std::shared_ptr<core::worker_numbers> numbers = std::make_shared<core::worker_numbers>();  ///< streams draw from it on their lanes
 
   core::published<fleet_view> view;
 
@@ -87,11 +87,13 @@ struct fleet_service::state {
       old = existing->second;
     }
     if (!catalog->accepts(wanted.partition, wanted.hash_seed)) co_return error_code(core::errc::seed_conflict);
-    if (next_worker == std::numeric_limits<std::uint32_t>::max()) co_return error_code(core::errc::workers_exhausted);
+    const auto worker = numbers->next();
+    if (!worker) co_return error_code(core::errc::workers_exhausted);
 
     service_info info;
     info.registration = wanted;
-    info.worker = core::worker_id{next_worker++};
+    info.worker = *worker;
+    info.numbers = numbers;
     info.generation = core::generation{generation};
     info.since = std::chrono::steady_clock::now();
     info.status = std::make_shared<core::stream_status>();
@@ -155,6 +157,16 @@ struct fleet_service::state {
     for (entry& each : ending) co_await end(std::move(each));
     co_return keys;
   }
+
+  /// Where the stream of a worker is; leaves the turn as it is when there is none. Control lane.
+  asio::awaitable<void> find(core::worker_id worker, std::shared_ptr<dump_turn> turn) {
+    for (const auto& [key, each] : entries) {
+      if (each.info.worker != worker) continue;
+      turn->from = each.listener;
+      turn->lane = each.info.lane;
+    }
+    co_return;
+  }
 };
 
 fleet_service::fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media,
@@ -172,6 +184,19 @@ asio::awaitable<result<fleet_service::added>> fleet_service::add(core::registrat
 asio::awaitable<std::vector<core::worker_key>> fleet_service::remove(selector which) {
   lane& control = state_->lanes->at(0);
   co_return co_await asio::co_spawn(control.context, state_->remove(std::move(which)), detached_from_cancellation());
+}
+
+asio::awaitable<void> fleet_service::dump_some(core::worker_id worker, std::shared_ptr<dump_turn> turn) {
+  if (!turn->lane) {
+    lane& control = state_->lanes->at(0);
+    co_await asio::co_spawn(control.context, state_->find(worker, turn), detached_from_cancellation());
+    if (!turn->lane) {
+      turn->is_last = true;
+      co_return;
+    }
+  }
+  lane& home = state_->lanes->at(*turn->lane);
+  co_await asio::co_spawn(home.context, stream_listener::tell(turn->from, turn), detached_from_cancellation());
 }
 
 const core::published<fleet_view>& fleet_service::view() const noexcept { return state_->view; }

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "core/catalog.hpp"
 #include "core/published.hpp"
 #include "core/registration.hpp"
+#include "core/snapshot.hpp"
 #include "core/stream_status.hpp"
+#include "core/worker_numbers.hpp"
 #include "net/errc.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
@@ -28,6 +32,7 @@ struct service_info {
   std::size_t lane = 0;
   std::chrono::steady_clock::time_point since;      ///< when it was registered
   std::shared_ptr<core::stream_status> status;
+  std::shared_ptr<core::worker_numbers> numbers;  ///< for further workers a stream speaks for
 };
 
 /// All registered publishers at one moment, sorted by worker key. Immutable.
@@ -44,6 +49,21 @@ struct stream_settings {
   std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
   std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks at its connection
   std::chrono::milliseconds ready_grace{30'000};   ///< how long a new stream may hold back readiness
+};
+
+class stream_listener;
+
+/// The dump of one worker as it goes to and fro between lanes.
+struct dump_turn {
+  explicit dump_turn(core::dump_filter only) : cursor(std::move(only)) {}
+
+  core::dump_cursor cursor;
+  core::dump_slice slice;                   ///< told by the last call
+  std::optional<core::seqno> seqno;         ///< newest batch applied at that moment; absent: none, or one was being applied
+  bool is_last = false;                     ///< nothing is left to tell
+  std::weak_ptr<stream_listener> from;      ///< filled in by the first call; locked on the worker's lane only
+  std::optional<std::size_t> lane;          ///< likewise
+  std::optional<std::uint64_t> generation;  ///< of the publisher at the first call; another one's seqnos mean nothing here
 };
 
 /// The fleet of publishers.
@@ -78,6 +98,11 @@ class fleet_service {
 
   /// Ends the streams that match and removes every block of theirs before it completes. Answers their keys; empty when none matched.
   [[nodiscard]] asio::awaitable<std::vector<core::worker_key>> remove(selector which);
+
+  /// Tells some more of a worker's blocks into `turn`, on the worker's lane, some `blocks_per_turn` at a time; events go on in between. An
+  /// unregistered worker has nothing more to tell. May be awaited on any lane, one call per turn at a time. Lifetimes: the service outlives
+  /// the call, the call keeps the turn. Deadline: none, nothing is waited for but other lanes; the caller may stop listening.
+  [[nodiscard]] asio::awaitable<void> dump_some(core::worker_id worker, std::shared_ptr<dump_turn> turn);
 
   [[nodiscard]] const core::published<fleet_view>& view() const noexcept;
 

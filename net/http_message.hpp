@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace kvc::net {
+
+class http_body;
 
 /// How a body is written down.
 enum class wire_form : std::uint8_t { json, msgpack, text };
@@ -36,7 +39,8 @@ struct http_reply {
   unsigned status = 200;
   wire_form form = wire_form::json;
   std::string body;
-  std::string content_type;        ///< empty: by form
+  std::shared_ptr<http_body> stream = {};  ///< instead of `body`: made while it is sent
+  std::string content_type;                ///< empty: by form
   std::vector<std::pair<std::string, std::string>> headers;
 };
 

@@ -100,6 +100,10 @@ std::string_view request_parser::target() const { return state_->parser.get().ta
 std::string_view request_parser::header(std::string_view name) const { return state_->parser.get()[name]; }
 bool request_parser::keep_alive() const { return state_->parser.get().keep_alive(); }
 
+bool request_parser::takes_chunks() const {
+  return state_->parser.get().version() >= 11;
+}
+
 bool request_parser::expects_continue() const {
   return boost::beast::iequals(state_->parser.get()[http::field::expect], "100-continue");
 }

@@ -47,6 +47,8 @@ class request_parser {
   [[nodiscard]] std::string_view target() const;
   [[nodiscard]] std::string_view header(std::string_view name) const;
   [[nodiscard]] bool keep_alive() const;
+  /// False for clients older than HTTP/1.1.
+  [[nodiscard]] bool takes_chunks() const;
   [[nodiscard]] bool expects_continue() const;
   /// What the head claims; nothing when the body is chunked.
   [[nodiscard]] std::optional<std::uint64_t> content_length() const;

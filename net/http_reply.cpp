@@ -1,5 +1,7 @@
 #include "net/http_reply.hpp"
 
+#include <array>
+#include <charconv>
 #include <utility>
 
 namespace kvc::net {
@@ -89,6 +91,13 @@ http_reply ok_reply(std::string body, wire_form form) {
   return reply;
 }
 
+http_reply stream_reply(std::shared_ptr<http_body> body, wire_form form) {
+  http_reply reply;
+  reply.form = form;
+  reply.stream = std::move(body);
+  return reply;
+}
+
 http_reply not_ready_reply(std::string body, wire_form form) {
   http_reply reply = ok_reply(std::move(body), form);
   reply.status = 503;
@@ -105,17 +114,27 @@ std::string_view content_type_of(wire_form form) noexcept {
   return "application/json";
 }
 
-std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date) {
+std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date, body_framing framing) {
   std::string head;
   head.reserve(256);
   head.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ").append(phrase_of(reply.status));
   head.append("\r\nDate: ").append(date);
   head.append("\r\nContent-Type: ").append(reply.content_type.empty() ? content_type_of(reply.form) : std::string_view(reply.content_type));
-  head.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
+  if (!reply.stream) {
+    head.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
+  } else if (framing == body_framing::chunks) {
+    head.append("\r\nTransfer-Encoding: chunked");
+  }
   for (const auto& [name, value] : reply.headers) head.append("\r\n").append(name).append(": ").append(value);
   if (!keep_alive) head.append("\r\nConnection: close");
   head.append("\r\n\r\n");
   return head;
+}
+
+std::string chunk_head(std::size_t bytes) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes, 16).ptr;
+  return std::string(digits.data(), end) + "\r\n";
 }
 
 }  // namespace kvc::net

@@ -1,6 +1,9 @@
 // Replies: the only place that knows status numbers and how a refusal is told.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -28,8 +31,21 @@ void write_refusal(answer_writer& out, const refusal& why);
 /// 503 with this body: for readiness, whose answer is a refusal and a report at once.
 [[nodiscard]] http_reply not_ready_reply(std::string body, wire_form form);
 
-/// Status line, headers and blank line for a reply; the body follows as it is. `date` is the value of the Date header.
-[[nodiscard]] std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date);
+/// 200 with a body that is made while it is sent.
+[[nodiscard]] http_reply stream_reply(std::shared_ptr<http_body> body, wire_form form);
+
+/// How a client finds the end of a body that is made while it is sent: by chunks, or, before HTTP/1.1, by the end of the connection.
+enum class body_framing : std::uint8_t { chunks, connection };
+
+/// Status line, headers and blank line for a reply; the body follows as it is, or is framed as told when it is made while it is sent.
+/// `date` is the value of the Date header.
+[[nodiscard]] std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date,
+                                     body_framing framing = body_framing::chunks);
+
+/// What stands before and behind a chunk's bytes, and what ends a body of chunks. (Form: RFC 9112, section 7.1.)
+[[nodiscard]] std::string chunk_head(std::size_t bytes);
+inline constexpr std::string_view chunk_end = "\r\n";
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 /// What is sent before the body of a request that asked for it.
 inline constexpr std::string_view continue_head = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -19,6 +19,7 @@ constexpr std::array routes{
     route_entry{"GET", "/services", endpoint::services, route::inspect, access::read, "Every registered publisher and its stream"},
     route_entry{"GET", "/workers", endpoint::workers, route::inspect, access::read, "Every instance and rank with what it holds"},
     route_entry{"GET", "/global_view", endpoint::global_view, route::inspect, access::read, "Every partition with its size"},
+    route_entry{"GET", "/dump", endpoint::dump, route::inspect, access::read, "The blocks of workers or partitions as stored events"},
     route_entry{"GET", "/healthz", endpoint::alive, route::inspect, access::open, "Whether the process is alive"},
     route_entry{"GET", "/livez", endpoint::alive, route::inspect, access::open, "Whether the process is alive"},
     route_entry{"GET", "/health", endpoint::health, route::inspect, access::open, "Whether the process is alive, and its parts"},

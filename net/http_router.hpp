@@ -12,7 +12,7 @@ namespace kvc::net {
 
 /// What can be asked. Aliases of a path share one.
 enum class endpoint : std::uint8_t {
-  query, query_by_hash, query_batch, register_publisher, unregister_publisher, services, workers, global_view, alive, health, ready,
+  query, query_by_hash, query_batch, register_publisher, unregister_publisher, services, workers, global_view, dump, alive, health, ready,
   metrics, openapi,
 };
 

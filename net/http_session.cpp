@@ -79,8 +79,10 @@ asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange>
 
 /// True when the client has taken the whole reply.
 asio::awaitable<bool> http_session::write(bool keep_alive) {
-  const std::string head = reply_head(reply_, keep_alive, local_.date.at(std::time(nullptr)));
   const bool is_head = asked_ && asked_->method == "HEAD";
+  if (reply_.stream && !is_head) co_return co_await write_stream(keep_alive);
+  const auto framing = takes_chunks_ ? body_framing::chunks : body_framing::connection;
+  const std::string head = reply_head(reply_, keep_alive, local_.date.at(std::time(nullptr)), framing);
   const std::string_view body = is_head ? std::string_view() : std::string_view(reply_.body);
   const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
   stream_.expires_after(shared_.settings.write_timeout);
@@ -138,6 +140,7 @@ asio::awaitable<void> http_session::run() {
     counted.by_status_class[reply_.status / 100 % counted.by_status_class.size()].add();
 
     const auto stopping = co_await asio::this_coro::cancellation_state;
+    if (reply_.stream && !takes_chunks_) keep_alive_ = false;
     const bool goes_on = keep_alive_ && stopping.cancelled() == asio::cancellation_type::none;
     const bool taken = co_await write(goes_on);
     if (!taken) co_return;

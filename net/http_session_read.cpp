@@ -72,6 +72,7 @@ asio::awaitable<http_session::went> http_session::read_head() {
 void http_session::take_head() {
   asked_ = std::make_shared<http_exchange>(shared_.bodies);
   keep_alive_ = parser_.keep_alive();
+  takes_chunks_ = parser_.takes_chunks();
   asked_->method = parser_.method();
   asked_->authorization = parser_.header("Authorization");
   http_request& request = asked_->request;

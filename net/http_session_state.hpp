@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "net/http_body.hpp"
 #include "net/http_parser.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_session.hpp"
@@ -57,6 +58,8 @@ class http_session {
   asio::awaitable<went> read_body();
   asio::awaitable<void> have_answered(std::shared_ptr<http_exchange> asked, std::chrono::steady_clock::time_point deadline);
   asio::awaitable<bool> write(bool keep_alive);
+  asio::awaitable<http_body::progress> have_made(std::string& piece);
+  asio::awaitable<bool> write_stream(bool keep_alive);
   asio::awaitable<void> drain(std::chrono::steady_clock::duration longest);
 
   void take_head();
@@ -78,8 +81,9 @@ class http_session {
   std::shared_ptr<http_exchange> asked_;
   http_reply reply_;
   wire_form answer_form_ = wire_form::json;
-  bool keep_alive_ = true;  ///< the client wants it and the connection is in a state for it
-  bool may_leave_ = true;   ///< nothing is owed to the client
+  bool keep_alive_ = true;    ///< the client wants it and the connection is in a state for it
+  bool takes_chunks_ = true;  ///< the client speaks HTTP/1.1
+  bool may_leave_ = true;     ///< nothing is owed to the client
 
   friend asio::awaitable<void> run_http_session(http_shared&, http_lane&, asio::ip::tcp::socket);
   friend asio::awaitable<void> refuse_http_connection(http_shared&, http_lane&, asio::ip::tcp::socket);

@@ -1,14 +1,15 @@
 #include "net/metrics.hpp"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
 #include <array>
 #include <limits>
+#include <map>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 #include "net/http_reply.hpp"
 
@@ -22,6 +23,8 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 using labels = std::vector<ClientMetric::Label>;
+
+constexpr std::size_t max_shown_words = 64;  ///< series of unknown words; whatever the fleet invents beyond is shown together
 
 /// The families of one scrape.
 class exposition {
@@ -75,6 +78,8 @@ class exposition {
 
   void routes();
   void lanes();
+  void decoded();
+  void unknown_words(const fleet_view& fleet);
   void streams(std::chrono::steady_clock::time_point now);
   void partitions();
 
@@ -131,6 +136,11 @@ void exposition::lanes() {
   counter("kvc_joined_blocks_total", "Orphaned blocks whose parent came", &lane_counters::joined_blocks);
   counter("kvc_dropped_orphans_total", "Orphaned blocks given up because of their bound", &lane_counters::dropped_orphans);
   counter("kvc_skipped_blocks_total", "Stored blocks that cannot be indexed", &lane_counters::skipped_blocks);
+  counter("kvc_reblocked_pages_total", "Blocks of another size than registered, taken apart or joined", &lane_counters::reblocked_pages);
+  counter("kvc_reblocked_blocks_total", "Blocks of the registered size made of them", &lane_counters::reblocked_blocks);
+  counter("kvc_uncounted_blocks_total", "Blocks stored in groups that cannot answer for a prefix", &lane_counters::uncounted_blocks);
+  counter("kvc_unplaced_events_total", "Events about objects whose blocks are not known", &lane_counters::unplaced_events);
+  decoded();
   counter("kvc_gaps_total", "Gaps found in streams", &lane_counters::gaps);
   counter("kvc_replays_total", "Replays begun", &lane_counters::replays);
   counter("kvc_replays_failed_total", "Replays given up", &lane_counters::replays_failed);
@@ -142,6 +152,53 @@ void exposition::lanes() {
   }
   MetricFamily& applying = begin("kvc_apply_batch_seconds", "Time from a batch received to it applied", MetricType::Histogram);
   histogram(applying, {}, [](const lane_counters& from) -> const latency_histogram& { return from.apply_batch; });
+}
+
+void exposition::decoded() {
+  const auto sum = [this](auto pick) {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < context_.lanes.size(); ++i) all += pick(context_.lanes.at(i).counters.decoded).get();
+    return static_cast<double>(all);
+  };
+  MetricFamily& events =
+      begin("kvc_events_total", "Events decoded, by dialect and kind; those never seen are left out", MetricType::Counter);
+  for (std::size_t d = 0; d < core::event_dialect_count; ++d) {
+    for (std::size_t k = 0; k < core::event_kind_count; ++k) {
+      const double seen = sum([d, k](const core::event_counters& from) -> const lane_counter& { return from.events[d][k]; });
+      if (seen == 0) continue;
+      add(events, {{"dialect", std::string(core::to_string(static_cast<core::event_dialect>(d)))},
+                   {"kind", std::string(core::to_string(static_cast<core::event_kind>(k)))}})
+          .counter.value = seen;
+    }
+  }
+  MetricFamily& rejected = begin("kvc_rejected_events_total", "Events left out of a good batch, by reason", MetricType::Counter);
+  for (std::size_t r = 1; r < core::reject_reason_count; ++r) {
+    add(rejected, {{"reason", std::string(core::to_string(static_cast<core::reject_reason>(r)))}}).counter.value =
+        sum([r](const core::event_counters& from) -> const lane_counter& { return from.rejected[r]; });
+  }
+}
+
+void exposition::unknown_words(const fleet_view& fleet) {
+  // Over all streams: which publisher it was stands in /services and in the log.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
+  for (const service_info& each : fleet) {
+    for (std::size_t k = 0; k < core::word_kind_count; ++k) {
+      const core::name_counts& words = each.status->unknown_words[k];
+      const std::string kind(core::to_string(static_cast<core::word_kind>(k)));
+      for (std::size_t w = 0; w < words.size(); ++w) {
+        const std::pair<std::string, std::string> word(kind, words.name(w));
+        const bool has_room = sums.size() < max_shown_words || sums.contains(word);
+        sums[has_room ? word : std::pair(kind, std::string())] += words.times(w);
+      }
+      if (words.others() != 0) sums[{kind, ""}] += words.others();
+    }
+  }
+  MetricFamily& family = begin("kvc_unknown_words",
+                               "Times a tag, field or medium nobody has told us about was met, by word, over the streams "
+                               "registered now; an empty word stands for all beyond the bound",
+                               MetricType::Gauge);
+  for (const auto& [word, times] : sums)
+    add(family, {{"kind", word.first}, {"word", word.second}}).gauge.value = static_cast<double>(times);
 }
 
 void exposition::streams(std::chrono::steady_clock::time_point now) {
@@ -193,6 +250,7 @@ void exposition::streams(std::chrono::steady_clock::time_point now) {
     const std::int64_t last = each.status->last_applied_ns.load(std::memory_order_relaxed);
     if (last != 0) add(lag, names(each)).gauge.value = static_cast<double>(now_ns - last) * 1e-9;
   }
+  unknown_words(*fleet);
   MetricFamily& blocks = begin("kvc_stream_blocks", "Blocks held, by medium", MetricType::Gauge);
   for (const service_info& each : *fleet) {
     for (std::size_t m = 0; m < context_.media.size() && m < core::max_media; ++m) {

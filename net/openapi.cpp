@@ -1,5 +1,6 @@
 #include "net/openapi.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -77,6 +78,13 @@ constexpr std::string_view schemas = R"json({
  "type":{"type":["string","null"],"description":"Mooncake: pools only; another known type: engines only; absent: both"}}},
 "Unregistered":{"type":"object","required":["status","removed_instances"],"properties":{"status":{"type":"string"},
  "removed_instances":{"type":"array","items":{"type":"string","description":"instance|tenant|rank"}}}},
+"Events":{"type":"array","description":"Streamed. In MessagePack the compact form: records one after the other instead of a list","items":{
+ "type":"object","description":"The standard's stored event; hashes and positions are the standard's",
+ "properties":{"event_type":{"type":"string","enum":["stored","waiting"]},"instance_id":{"type":"string"},
+ "engine_hashes":{"type":"array","items":{"type":"integer"},"description":"What the engine calls the blocks; removals come under these"},
+ "local_hashes":{"type":"array","items":{"type":"integer"},"description":"Tells the blocks, as tokens are not kept"},
+ "copies":{"type":"integer","description":"When there are more than one"},
+ "parent_engine_hash":{"type":["integer","null"],"description":"What a waiting block waits for"}}}},
 "Report":{"type":"object"}})json";
 
 struct shapes {
@@ -91,6 +99,7 @@ shapes shapes_of(endpoint which) {
     case endpoint::query_batch: return {"BatchQuery", "BatchMatches"};
     case endpoint::register_publisher: return {"Registration", "Registered"};
     case endpoint::unregister_publisher: return {"Unregistration", "Unregistered"};
+    case endpoint::dump: return {"", "Events"};
     default: return {"", "Report"};
   }
 }
@@ -104,6 +113,17 @@ void append_content(std::string& out, std::string_view schema, bool is_text) {
   out += R"("content":{"application/json":)" + reference + R"(,"application/msgpack":)" + reference + "}";
 }
 
+/// What GET /dump may be narrowed by; each absent parameter means any.
+void append_filters(std::string& out) {
+  constexpr std::array texts{"instance_id", "tenant_id", "model", "lora_name", "cache_salt"};
+  constexpr std::array numbers{"dp_rank", "block_size"};
+  out += R"("parameters":[)";
+  for (const char* each : texts) out.append(R"({"name":")").append(each).append(R"(","in":"query","schema":{"type":"string"}},)");
+  for (const char* each : numbers) out.append(R"({"name":")").append(each).append(R"(","in":"query","schema":{"type":"integer"}},)");
+  out.back() = ']';
+  out += ',';
+}
+
 void append_route(std::string& out, const route_entry& route) {
   const shapes bodies = shapes_of(route.endpoint);
   const std::string method = route.method == "POST" ? "post" : "get";
@@ -112,6 +132,8 @@ void append_route(std::string& out, const route_entry& route) {
   out += route.access == access::open ? R"("security":[],)" : R"("security":[{},{"bearer":[]}],)";
   if (route.endpoint == endpoint::services || route.endpoint == endpoint::workers) {
     out += R"("parameters":[{"name":"instance_id","in":"query","schema":{"type":"string"}}],)";
+  } else if (route.endpoint == endpoint::dump) {
+    append_filters(out);
   }
   if (!bodies.asked.empty()) {
     out += R"("requestBody":{"required":true,)";

@@ -52,6 +52,19 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
   co_await self->sink_.drop_all();
 }
 
+asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn) {
+  turn->slice.clear();
+  turn->seqno.reset();
+  turn->is_last = true;
+  const auto alive = self.lock();
+  if (!alive) co_return;
+  turn->is_last = alive->sink_.blocks().dump_some(turn->cursor, alive->settings_->blocks_per_turn, turn->slice);
+  const std::uint64_t generation = alive->service_.status->generation.load(std::memory_order_relaxed);
+  if (!turn->generation) turn->generation = generation;
+  const bool is_settled = !alive->sink_.is_in_between() && !alive->stopping_ && *turn->generation == generation;
+  if (is_settled) turn->seqno = alive->cursor_.newest_applied();
+}
+
 bool stream_listener::open() {
   const core::registration& from = service_.registration;
   zmq_options options;

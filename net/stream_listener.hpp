@@ -38,6 +38,9 @@ class stream_listener {
   /// Queries stop seeing the worker, the stream ends, all its blocks leave. Completes when nothing is left of it.
   [[nodiscard]] static asio::awaitable<void> shut_down(std::shared_ptr<stream_listener> self);
 
+  /// Tells some more of the worker's blocks into `turn`; its end when the stream is gone. To be awaited on the worker's lane.
+  [[nodiscard]] static asio::awaitable<void> tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn);
+
  private:
   using clock = std::chrono::steady_clock;
 

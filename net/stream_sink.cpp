@@ -21,6 +21,14 @@ core::member member_of(const service_info& service) {
   return who;
 }
 
+core::event_applier::options options_of(lane& home, const service_info& service, const stream_settings& settings) {
+  core::event_applier::options with;
+  with.max_orphans = settings.max_orphans;
+  with.lane = home.names;
+  if (service.numbers) with.next_worker = [numbers = service.numbers] { return numbers->next(); };
+  return with;
+}
+
 }  // namespace
 
 stream_sink::stream_sink(lane& home, const service_info& service, core::catalog& catalog, core::medium_table& media,
@@ -30,7 +38,7 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       status_(service.status),
       registration_(service.registration),
       decoder_(service.registration.type, media, service.registration.partition.salt),
-      applier_(service.registration, member_of(service), catalog, {.max_orphans = settings.max_orphans, .lane = home.names}),
+      applier_(service.registration, member_of(service), catalog, options_of(home, service, settings)),
       media_(&media) {}
 
 void stream_sink::reject(std::optional<core::seqno> number, std::string_view what, error_code why) {
@@ -56,9 +64,11 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   }
   core::apply_tally tally;
   core::event_applier::progress at;
+  is_in_between_ = true;
   while (!applier_.apply_some(batch_, at, settings_->blocks_per_turn, tally)) {
     co_await asio::post(asio::use_awaitable);
   }
+  is_in_between_ = false;
   count(tally);
   const auto took = std::chrono::steady_clock::now() - begun;
   lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(took).count()));
@@ -73,7 +83,7 @@ void stream_sink::count(const core::apply_tally& tally) {
       counters.stored_events.add();
     } else if (std::holds_alternative<core::removed_event>(each)) {
       counters.removed_events.add();
-    } else {
+    } else if (std::holds_alternative<core::cleared_event>(each)) {
       counters.cleared_events.add();
       has_clear = true;
     }
@@ -87,31 +97,69 @@ void stream_sink::count(const core::apply_tally& tally) {
   counters.joined_blocks.add(tally.joined);
   counters.dropped_orphans.add(tally.dropped_orphans);
   counters.skipped_blocks.add(tally.skipped);
+  counters.reblocked_pages.add(tally.reblocked_pages);
+  counters.reblocked_blocks.add(tally.reblocked);
+  counters.uncounted_blocks.add(tally.uncounted);
+  counters.unplaced_events.add(tally.unplaced);
+  counters.decoded.add(batch_.counts);
 
   core::stream_status& status = *status_;
   core::stream_status::add(status.batches, 1);
   core::stream_status::add(status.events, batch_.events.size());
   core::stream_status::add(status.rejected, batch_.rejected_events);
   core::stream_status::add(status.unknown_removals, tally.unknown_removals);
-  if (batch_.rank && *batch_.rank != registration_.worker.rank) core::stream_status::add(status.rank_mismatches, 1);
-  if (has_clear && applier_.blocks().names() == 0 && applier_.blocks().orphans() == 0) ++barriers_;
+  core::stream_status::add(status.skipped, tally.skipped);
+  core::stream_status::add(status.reblocked_pages, tally.reblocked_pages);
+  core::stream_status::add(status.unplaced, tally.unplaced);
+  status.decoded.add(batch_.counts);
+  for (const core::unknown_word& each : batch_.counts.unknown) note_unknown(each);
+  if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
+  if (has_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   show_blocks();
+}
+
+void stream_sink::note_unknown(const core::unknown_word& word) {
+  core::name_counts& known = status_->unknown_words[static_cast<std::size_t>(word.kind)];
+  const std::size_t before = known.size();
+  known.add(word.text, word.times);
+  if (known.size() == before) return;  // each word is worth one line
+  log::warn(log::module::stream, "unknown word",
+            {{"kind", core::to_string(word.kind)},
+             {"word", known.name(before)},
+             {"instance", registration_.worker.instance},
+             {"dp_rank", registration_.worker.rank.get()},
+             {"endpoint", registration_.endpoint}});
+}
+
+void stream_sink::note_other_rank() {
+  core::stream_status::add(status_->rank_mismatches, 1);
+  const std::uint64_t so_far = status_->rank_mismatches.load(std::memory_order_relaxed);
+  if (!std::has_single_bit(so_far)) return;
+  log::warn(log::module::stream, "batch names another rank",
+            {{"instance", registration_.worker.instance},
+             {"dp_rank", registration_.worker.rank.get()},
+             {"endpoint", registration_.endpoint},
+             {"batch_rank", batch_.rank->get()},
+             {"so_far", so_far}});
 }
 
 void stream_sink::show_blocks() {
   const std::size_t known = media_->size();
   for (std::size_t i = 0; i < known; ++i) {
-    status_->blocks[i].store(applier_.blocks().held_on(static_cast<core::medium_id>(i)), std::memory_order_relaxed);
+    status_->blocks[i].store(applier_.held_on(static_cast<core::medium_id>(i)), std::memory_order_relaxed);
   }
-  status_->orphans.store(applier_.blocks().orphans(), std::memory_order_relaxed);
+  status_->orphans.store(applier_.orphans(), std::memory_order_relaxed);
+  status_->uncounted.store(applier_.uncounted(), std::memory_order_relaxed);
 }
 
 asio::awaitable<void> stream_sink::drop_all() {
   core::apply_tally tally;
+  is_in_between_ = true;
   while (!applier_.drop_some(settings_->blocks_per_turn, tally)) {
     show_blocks();
     co_await asio::post(asio::use_awaitable);
   }
+  is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();
 }

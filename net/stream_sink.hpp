@@ -27,6 +27,11 @@ class stream_sink {
   /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
   [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
 
+  /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
+  [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
+
+  [[nodiscard]] const core::lane_blocks& blocks() const noexcept { return applier_.blocks(); }
+
   /// Counts a message, batch or event that could not be understood, and logs it: the first ones, then ever fewer, so that a publisher of
   /// rubbish cannot flood the log. `number` absent: the message had none.
   void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
@@ -42,6 +47,8 @@ class stream_sink {
 
  private:
   void count(const core::apply_tally& tally);
+  void note_unknown(const core::unknown_word& word);
+  void note_other_rank();
   void show_blocks();
 
   lane* lane_;
@@ -53,6 +60,7 @@ class stream_sink {
   core::event_batch batch_;
   core::medium_table* media_;
   std::uint64_t barriers_ = 0;
+  bool is_in_between_ = false;
 };
 
 }  // namespace kvc::net

@@ -1,10 +1,9 @@
 // A clock cheap enough to time single operations of some hundred nanoseconds.
 #pragma once
 
-#include <time.h>
-
 #include <chrono>
 #include <cstdint>
+#include <time.h>
 
 namespace kvc::perf {
 

@@ -1,5 +1,6 @@
 #include "perf/bench_fleet.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include "core/block_hasher.hpp"
@@ -37,7 +38,12 @@ void bench_fleet::store(std::uint32_t worker, const core::engine_hash* parent, s
 void bench_fleet::remove(std::uint32_t worker, std::span<const core::engine_hash> names) {
   core::lane_blocks& blocks = *workers_[worker];
   core::apply_tally& tally = tallies_[lane_of(worker)].tally;
-  for (const core::engine_hash name : names) blocks.remove(name, core::medium_id::gpu, tally);
+  blocks.remove(names, core::medium_id::gpu, tally);
+}
+
+void bench_fleet::expect(unsigned step, const bench_op& op) const {
+  if (op.kind == bench_kind::query) return;
+  workers_[op.worker]->expect(step, op.kind == bench_kind::store && op.has_parent ? &op.parent : nullptr, op.names);
 }
 
 std::size_t bench_fleet::apply(const bench_op& op) {
@@ -49,15 +55,15 @@ std::size_t bench_fleet::apply(const bench_op& op) {
   return op.names.size();
 }
 
-void bench_fleet::query(std::span<const core::local_hash> locals, std::vector<core::worker_reach>& into) const {
-  home_->index().match(locals, scope_, into);
+void bench_fleet::query(std::span<const core::local_hash> locals, core::match_levels& into) const {
+  if (!home_->index().match(locals, scope_, into)) throw std::logic_error("the fleet of a benchmark has one medium and no pools");
 }
 
-void bench_fleet::count(const std::vector<core::worker_reach>& found, bench_sums& sums) {
-  for (const core::worker_reach& each : found) {
-    sums.pairs += each.depth != 0;
-    sums.depth_sum += each.depth;
-  }
+void bench_fleet::count(const core::match_levels& found, bench_sums& sums) {
+  found.each([&](std::uint32_t, std::uint32_t depth) {
+    ++sums.pairs;
+    sums.depth_sum += depth;
+  });
 }
 
 std::uint64_t bench_fleet::entries() const {

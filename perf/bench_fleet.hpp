@@ -16,7 +16,7 @@ namespace kvc::perf {
 
 /// Sums that pin the answers of a whole file.
 struct bench_sums {
-  std::uint64_t pairs = 0;      ///< (worker, depth > 0) over all queries
+  std::uint64_t pairs = 0;  ///< (worker, depth > 0) over all queries
   std::uint64_t depth_sum = 0;
 };
 
@@ -26,6 +26,9 @@ class bench_fleet {
   bench_fleet(std::uint32_t workers, std::size_t lanes);
   ~bench_fleet();
 
+  /// Tells that a store or a removal comes soon: `step` 3, 2 and 1 operations ahead; see core::lane_blocks::expect.
+  void expect(unsigned step, const bench_op& op) const;
+
   /// Applies a store or a removal; answers the blocks touched.
   std::size_t apply(const bench_op& op);
 
@@ -34,9 +37,13 @@ class bench_fleet {
   void remove(std::uint32_t worker, std::span<const core::engine_hash> names);
 
   /// Matches into `into`, reused by the caller.
-  void query(std::span<const core::local_hash> locals, std::vector<core::worker_reach>& into) const;
+  void query(std::span<const core::local_hash> locals, core::match_levels& into) const;
   /// Adds what `found` says to `sums`.
-  static void count(const std::vector<core::worker_reach>& found, bench_sums& sums);
+  static void count(const core::match_levels& found, bench_sums& sums);
+
+  /// The reverse map of a worker, for what goes beyond events.
+  [[nodiscard]] core::lane_blocks& worker(std::uint32_t number) noexcept { return *workers_[number]; }
+  [[nodiscard]] const std::shared_ptr<core::partition>& home() const noexcept { return home_; }
 
   [[nodiscard]] std::size_t lane_of(std::uint32_t worker) const noexcept { return worker % lanes_; }
   [[nodiscard]] std::size_t lanes() const noexcept { return lanes_; }

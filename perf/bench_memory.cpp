@@ -1,8 +1,7 @@
 #include "perf/bench_memory.hpp"
 
-#include <malloc.h>
-
 #include <fstream>
+#include <malloc.h>
 #include <string>
 
 namespace kvc::perf {

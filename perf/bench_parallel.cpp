@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "perf/bench_clock.hpp"
-#include "perf/bench_fleet.hpp"
+#include "perf/bench_design.hpp"
 #include "perf/bench_modes.hpp"
 
 namespace kvc::perf {
 namespace {
+
+/// More samples than any published workload gives; a reader that asks for longer goes on without being timed.
+constexpr std::size_t max_samples = std::size_t{1} << 26;
 
 struct written {
   std::uint64_t ticks = 0;  ///< inside the index
@@ -17,7 +20,8 @@ struct written {
 };
 
 /// Applies the events of one lane's workers in file order.
-written write_all(const bench_workload& file, bench_fleet& fleet, std::size_t lane) {
+template <drivable Design>
+written write_all(const bench_workload& file, Design& fleet, std::size_t lane) {
   written all;
   bench_op op;
   bench_workload::cursor at(file);
@@ -31,17 +35,20 @@ written write_all(const bench_workload& file, bench_fleet& fleet, std::size_t la
 }
 
 /// Asks the file's queries round and round until told to stop.
-void read_until(const bench_workload& file, const bench_fleet& fleet, const std::atomic<bool>& stop, std::vector<std::uint32_t>& times) {
+template <drivable Design>
+void read_until(const bench_workload& file, const Design& fleet, const std::atomic<bool>& stop, std::vector<std::uint32_t>& times) {
   const double rate = bench_ns_per_tick();
   bench_op op;
-  std::vector<core::worker_reach> found;
+  typename Design::answer found;
   while (!stop.load(std::memory_order_relaxed)) {
     bench_workload::cursor at(file);
     while (at.next(op) && !stop.load(std::memory_order_relaxed)) {
       if (op.kind != bench_kind::query) continue;
       const std::uint64_t start = bench_ticks();
       fleet.query(op.locals, found);
-      times.push_back(static_cast<std::uint32_t>(std::min(static_cast<double>(bench_ticks() - start) * rate, 4e9)));
+      const std::uint64_t took = bench_ticks() - start;
+      if (times.size() == max_samples) continue;
+      times.push_back(static_cast<std::uint32_t>(std::min(static_cast<double>(took) * rate, 4e9)));
     }
   }
 }
@@ -50,15 +57,14 @@ double ns_per_block(const written& all) {
   return all.blocks == 0 ? 0.0 : static_cast<double>(all.ticks) * bench_ns_per_tick() / static_cast<double>(all.blocks);
 }
 
-}  // namespace
-
-void run_saturation(const bench_workload& file, bench_report& report) {
+template <drivable Design>
+void write_beside_reader(const bench_workload& file, const bench_setup& setup, bench_report& report) {
   double alone = 0;
   {
-    bench_fleet fleet(file.workers(), 1);
+    Design fleet(file.workers(), 1, setup);
     alone = ns_per_block(write_all(file, fleet, 0));
   }
-  bench_fleet fleet(file.workers(), 1);
+  Design fleet(file.workers(), 1, setup);
   std::atomic<bool> stop{false};
   std::vector<std::uint32_t> times;
   times.reserve(std::size_t{1} << 24);
@@ -73,10 +79,16 @@ void run_saturation(const bench_workload& file, bench_report& report) {
   report.add_latencies("query_ns", times);
 }
 
+}  // namespace
+
+void run_saturation(const bench_workload& file, const bench_setup& setup, bench_report& report) {
+  with_design(setup.design, [&]<class Design>() { write_beside_reader<Design>(file, setup, report); });
+}
+
 void run_lanes(const bench_workload& file, bench_report& report) {
   double rates[2] = {0, 0};
   for (std::size_t lanes = 1; lanes <= 2; ++lanes) {
-    bench_fleet fleet(file.workers(), lanes);
+    runs_design fleet(file.workers(), lanes, {});
     std::vector<written> all(lanes);
     std::vector<std::thread> writers;
     for (std::size_t lane = 0; lane < lanes; ++lane) {

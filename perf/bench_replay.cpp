@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
+#include "core/arena.hpp"
 #include "perf/bench_clock.hpp"
-#include "perf/bench_fleet.hpp"
+#include "perf/bench_design.hpp"
 #include "perf/bench_memory.hpp"
 #include "perf/bench_modes.hpp"
 
@@ -19,11 +21,42 @@ std::uint64_t reading_cost() {
   return least;
 }
 
-double per(double total, std::uint64_t units) { return units == 0 ? 0.0 : total / static_cast<double>(units); }
+/// The operation in hand and the next three.
+class bench_window {
+ public:
+  explicit bench_window(const bench_workload& file) : at_(file) {
+    for (unsigned i = 1; i < size; ++i) fill(i);
+  }
+  /// False at the end.
+  bool next() {
+    const unsigned free = first_;
+    first_ = (first_ + 1) % size;
+    fill(free);
+    return has_[first_];
+  }
+  [[nodiscard]] const bench_op& now() const noexcept { return ops_[first_]; }
+  /// The one `ahead` of now, 1 to 3; null behind the end.
+  [[nodiscard]] const bench_op* later(unsigned ahead) const noexcept {
+    const unsigned at = (first_ + ahead) % size;
+    return has_[at] ? &ops_[at] : nullptr;
+  }
 
-}  // namespace
+ private:
+  static constexpr unsigned size = 4;
+  void fill(unsigned at) { has_[at] = at_.next(ops_[at]); }
 
-void run_sequential(const bench_workload& file, bench_report& report) {
+  bench_workload::cursor at_;
+  std::array<bench_op, size> ops_;
+  std::array<bool, size> has_{};
+  unsigned first_ = 0;
+};
+
+double per(double total, std::uint64_t units) {
+  return units == 0 ? 0.0 : total / static_cast<double>(units);
+}
+
+template <drivable Design>
+void replay_timed(const bench_workload& file, const bench_setup& setup, bench_report& report) {
   const double rate = bench_ns_per_tick();
   const std::uint64_t cost = reading_cost();
   std::vector<std::uint32_t> queries;
@@ -33,25 +66,31 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   std::uint64_t removed = 0;
   std::uint64_t worst = 0;
   bench_sums sums;
-  bench_op op;
-  std::vector<core::worker_reach> found;
+  typename Design::answer found;
   const std::size_t before = anonymous_bytes();
-  bench_fleet fleet(file.workers(), 1);
-  bench_workload::cursor at(file);
+  Design fleet(file.workers(), 1, setup);
+  bench_window ahead(file);
   const std::uint64_t first_tick = bench_ticks();
   const std::uint64_t first_cpu = bench_cpu_ns();
-  while (at.next(op)) {
+  while (ahead.next()) {
+    const bench_op& op = ahead.now();
     const std::uint64_t start = bench_ticks();
     if (op.kind == bench_kind::query) {
       fleet.query(op.locals, found);
     } else {
+      // As within a batch of events, where the next ones are known.
+      if constexpr (requires { fleet.expect(1U, op); }) {
+        for (unsigned step = 1; step <= 3; ++step) {
+          if (const bench_op* const soon = ahead.later(4 - step)) fleet.expect(step, *soon);
+        }
+      }
       fleet.apply(op);
     }
     const std::uint64_t took = bench_ticks() - start;
     const std::uint64_t net = took > cost ? took - cost : 0;
     if (op.kind == bench_kind::query) {
       queries.push_back(static_cast<std::uint32_t>(std::min(static_cast<double>(net) * rate, 4e9)));
-      bench_fleet::count(found, sums);
+      Design::count(found, sums);
       continue;
     }
     worst = std::max(worst, net);
@@ -67,6 +106,7 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   report.add("depth_sum", static_cast<double>(sums.depth_sum));
   report.add("stored_blocks", static_cast<double>(stored));
   report.add("removed_blocks", static_cast<double>(removed));
+  report.add("dropped_blocks", static_cast<double>(fleet.dropped()));
   report.add("event_ns_per_block", per(stores_ns + removes_ns, stored + removed));
   report.add("store_ns_per_block", per(stores_ns, stored));
   report.add("remove_ns_per_block", per(removes_ns, removed));
@@ -78,19 +118,45 @@ void run_sequential(const bench_workload& file, bench_report& report) {
   report.add("bytes_per_entry", per(static_cast<double>(anonymous_bytes() - before), entries));
 }
 
-void run_memory(const bench_workload& file, bench_report& report) {
+/// What the arena holds for the index, by kind.
+void report_arena(bench_report& report) {
+  const core::arena_usage now = core::arena_now();
+  constexpr std::array names{"arena_runs", "arena_columns", "arena_cells", "arena_holes", "arena_directory", "arena_names"};
+  for (std::size_t i = 0; i < names.size(); ++i) report.add(names[i], static_cast<double>(now.used[i]));
+  report.add("arena_mapped", static_cast<double>(now.mapped));
+  report.add("arena_fragmentation", now.fragmentation());
+}
+
+template <drivable Design>
+void replay_weighed(const bench_workload& file, const bench_setup& setup, bench_report& report) {
   bench_op op;
   const std::size_t before = anonymous_bytes();
-  bench_fleet fleet(file.workers(), 1);
+  Design fleet(file.workers(), 1, setup);
   bench_workload::cursor at(file);
   while (at.next(op)) {
     if (op.kind != bench_kind::query) fleet.apply(op);
   }
   const std::uint64_t entries = fleet.entries();
   report.add("entries", static_cast<double>(entries));
-  report.add("distinct_blocks", static_cast<double>(fleet.index().blocks()));
   report.add("bytes_per_entry", per(static_cast<double>(anonymous_bytes() - before), entries));
-  report.add("own_account_bytes_per_entry", per(static_cast<double>(fleet.index().bytes()), entries));
+  if constexpr (requires { fleet.index(); }) {
+    report_arena(report);
+    report.add("arena_trimmed", static_cast<double>(core::arena_trim()));
+    report.add("bytes_per_entry_trimmed", per(static_cast<double>(anonymous_bytes() - before), entries));
+    report.add("runs", static_cast<double>(fleet.index().run_count()));
+    report.add("distinct_blocks", static_cast<double>(fleet.index().blocks()));
+    report.add("own_account_bytes_per_entry", per(static_cast<double>(fleet.index().bytes()), entries));
+  }
+}
+
+}  // namespace
+
+void run_sequential(const bench_workload& file, const bench_setup& setup, bench_report& report) {
+  with_design(setup.design, [&]<class Design>() { replay_timed<Design>(file, setup, report); });
+}
+
+void run_memory(const bench_workload& file, const bench_setup& setup, bench_report& report) {
+  with_design(setup.design, [&]<class Design>() { replay_weighed<Design>(file, setup, report); });
 }
 
 }  // namespace kvc::perf

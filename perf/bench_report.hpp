@@ -1,28 +1,37 @@
-// Figures of one benchmark run, as a table for people and as JSON for programs.
+// Named figures of one benchmark run.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace kvc::perf {
 
-/// Named figures in the order they were measured.
+/// One measured number; its unit is part of the name.
+struct bench_figure {
+  std::string name;
+  double value = 0;
+};
+
+/// Named figures in the order they were measured. Names are plain ASCII and occur once.
 class bench_report {
  public:
-  void add(std::string name, double value) { figures_.emplace_back(std::move(name), value); }
+  void add(std::string name, double value) { figures_.push_back({std::move(name), value}); }
 
-  /// Count, mean and quantiles of `samples` (nanoseconds), as `<name>_mean`, `_p50`, `_p99`, `_p999`, `_max`. Sorts the samples.
+  /// Mean and quantiles of `samples` (nanoseconds), as `<name>_mean`, `_p50`, `_p99`, `_p999`, `_max`; nothing without samples. Sorts the
+  /// samples.
   void add_latencies(const std::string& name, std::vector<std::uint32_t>& samples);
 
-  /// One `name value` line per figure.
-  [[nodiscard]] std::string table() const;
-  /// One flat JSON object; names are plain ASCII.
-  [[nodiscard]] std::string json(const std::string& mode, const std::string& file) const;
+  /// What is called `name`, if it was measured.
+  [[nodiscard]] std::optional<double> find(std::string_view name) const noexcept;
+  [[nodiscard]] std::span<const bench_figure> figures() const noexcept { return figures_; }
 
  private:
-  std::vector<std::pair<std::string, double>> figures_;
+  std::vector<bench_figure> figures_;
 };
 
 }  // namespace kvc::perf

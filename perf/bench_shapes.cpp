@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "perf/bench_clock.hpp"
-#include "perf/bench_fleet.hpp"
+#include "perf/bench_design.hpp"
 #include "perf/bench_memory.hpp"
 #include "perf/bench_modes.hpp"
 
@@ -33,33 +33,36 @@ chain make_chain(std::size_t length, std::uint64_t seed) {
 }
 
 /// Stores `count` blocks of `from`, from position `start` on.
-void store_part(bench_fleet& fleet, std::uint32_t worker, const chain& from, std::size_t start, std::size_t count) {
+template <drivable Design>
+void store_part(Design& fleet, std::uint32_t worker, const chain& from, std::size_t start, std::size_t count) {
   const auto names = std::span(from.names).subspan(start, count);
   const auto locals = std::span(from.locals).subspan(start, count);
   fleet.store(worker, start == 0 ? nullptr : &from.names[start - 1], names, locals);
 }
 
-void time_queries(const bench_fleet& fleet, const std::vector<const chain*>& chains, std::size_t rounds, const std::string& name,
-                  bench_report& report) {
+/// Answers the median.
+template <drivable Design>
+double time_queries(const Design& fleet, const std::vector<const chain*>& chains, std::size_t rounds, const std::string& name,
+                    bench_report& report) {
   std::vector<std::uint32_t> times;
-  std::vector<core::worker_reach> found;
+  typename Design::answer found;
   bench_sums sums;
   for (std::size_t i = 0; i < rounds; ++i) {
     const std::uint64_t start = bench_ticks();
     fleet.query(chains[i % chains.size()]->locals, found);
     times.push_back(static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick()));
-    if (i == 0) bench_fleet::count(found, sums);
+    if (i == 0) Design::count(found, sums);
   }
   report.add(name + "_pairs", static_cast<double>(sums.pairs));
   report.add(name + "_depth_sum", static_cast<double>(sums.depth_sum));
   report.add_latencies(name, times);
+  return *report.find(name + "_p50");
 }
 
-}  // namespace
-
-void run_deep(bench_report& report) {
-  constexpr std::size_t chains = 256;
-  bench_fleet fleet(16, 1);
+template <drivable Design>
+void query_deep(const bench_setup& setup, bench_report& report) {
+  const std::size_t chains = setup.design == bench_design::runs ? 256 : 64;
+  Design fleet(16, 1, setup);
   std::vector<chain> all;
   for (std::size_t i = 0; i < chains; ++i) {
     all.push_back(make_chain(16'384, 100 + i));
@@ -71,32 +74,44 @@ void run_deep(bench_report& report) {
   time_queries(fleet, each, 2'048, "deep_cold_ns", report);
 }
 
-void run_ragged(bench_report& report) {
+template <drivable Design>
+void query_ragged(const bench_setup& setup, bench_report& report) {
   {
-    bench_fleet fleet(1'024, 1);
+    Design fleet(1'024, 1, setup);
     const chain one = make_chain(4'096, 1);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) store_part(fleet, worker, one, 0, (worker + 1) * 4);
     time_queries(fleet, {&one}, 5'000, "ragged_ns", report);
   }
   {
     // The same end, reached by growing: every worker in turn takes the chain a little further than the one before.
-    bench_fleet fleet(1'024, 1);
+    Design fleet(1'024, 1, setup);
     const chain one = make_chain(4'096, 2);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
-      for (std::size_t at = 0; at < (worker + 1) * 4; at += 64) store_part(fleet, worker, one, at, std::min<std::size_t>(64, (worker + 1) * 4 - at));
+      for (std::size_t at = 0; at < (worker + 1) * 4; at += 64)
+        store_part(fleet, worker, one, at, std::min<std::size_t>(64, (worker + 1) * 4 - at));
     }
     time_queries(fleet, {&one}, 5'000, "ragged_grown_ns", report);
   }
-  bench_fleet fleet(1'024, 1);
+  Design fleet(1'024, 1, setup);
   const chain one = make_chain(16'384, 3);
   for (std::uint32_t worker = 0; worker < 1'024; ++worker) store_part(fleet, worker, one, 0, 16'384);
   time_queries(fleet, {&one}, 2'000, "whole_ns", report);
 }
 
+}  // namespace
+
+void run_deep(const bench_setup& setup, bench_report& report) {
+  with_design(setup.design, [&]<class Design>() { query_deep<Design>(setup, report); });
+}
+
+void run_ragged(const bench_setup& setup, bench_report& report) {
+  with_design(setup.design, [&]<class Design>() { query_ragged<Design>(setup, report); });
+}
+
 void run_fork(bench_report& report) {
   for (const bool trunk_first : {true, false}) {
     // With the trunk there first, as behind a system prompt; or grown by the forking workers themselves, each leaving where it ends so far.
-    bench_fleet fleet(1'025, 1);
+    runs_design fleet(1'025, 1, {});
     const chain one = make_chain(4'096, 4);
     if (trunk_first) store_part(fleet, 1'024, one, 0, 4'096);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
@@ -110,10 +125,10 @@ void run_fork(bench_report& report) {
 }
 
 void run_holes(bench_report& report) {
-  bench_fleet fleet(16, 1);
+  runs_design fleet(16, 1, {});
   const chain one = make_chain(4'096, 5);
   for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, one, 0, 4'096);
-  time_queries(fleet, {&one}, 5'000, "before_ns", report);
+  const double before = time_queries(fleet, {&one}, 5'000, "before_ns", report);
   std::vector<std::size_t> order;
   for (std::size_t i = 128; i < 128 + 3'840; ++i) order.push_back(i);
   std::ranges::shuffle(order, std::mt19937_64(6));
@@ -121,18 +136,19 @@ void run_holes(bench_report& report) {
   time_queries(fleet, {&one}, 5'000, "open_ns", report);
   std::ranges::shuffle(order, std::mt19937_64(7));
   for (const std::size_t hole : order) store_part(fleet, 3, one, hole, 1);
-  time_queries(fleet, {&one}, 5'000, "healed_ns", report);
+  const double healed = time_queries(fleet, {&one}, 5'000, "healed_ns", report);
+  report.add("healed_ratio", healed / before);
 }
 
 void run_wide(bench_report& report) {
   constexpr std::size_t children = 1'000'000;
-  bench_fleet fleet(16, 1);
+  runs_design fleet(16, 1, {});
   const chain one = make_chain(4, 8);
   for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, one, 0, 4);
   std::atomic<bool> stop{false};
   std::vector<std::uint32_t> reads;
   std::thread reader([&] {
-    std::vector<core::worker_reach> found;
+    runs_design::answer found;
     while (!stop.load(std::memory_order_relaxed)) {
       const std::uint64_t start = bench_ticks();
       fleet.query(one.locals, found);
@@ -157,14 +173,14 @@ void run_wide(bench_report& report) {
 void run_sharing(bench_report& report) {
   {
     const std::size_t before = anonymous_bytes();
-    bench_fleet fleet(1'024, 1);
+    runs_design fleet(1'024, 1, {});
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
       for (std::uint64_t i = 0; i < 16; ++i) store_part(fleet, worker, make_chain(1'024, worker * 16 + i + 1'000'000), 0, 1'024);
     }
     report.add("own_chains_bytes_per_entry", static_cast<double>(anonymous_bytes() - before) / static_cast<double>(fleet.entries()));
   }
   const std::size_t before = anonymous_bytes();
-  bench_fleet fleet(128, 1);
+  runs_design fleet(128, 1, {});
   for (std::uint64_t i = 0; i < 16; ++i) {
     const chain one = make_chain(1'024, i + 2'000'000);
     for (std::uint32_t worker = 0; worker < 128; ++worker) store_part(fleet, worker, one, 0, 1'024);

@@ -1,113 +1,108 @@
-// kv-conductor-bench: measures the index on workload files and on shapes of its own, and the fleet coordinator's tables.
+// kv-conductor-bench: measures the index on workload files and on shapes of its own, makes such files, and measures the
+// fleet coordinator's tables.
+#include <array>
 #include <cstdio>
-#include <functional>
-#include <map>
+#include <fstream>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "perf/bench_coordinator.hpp"
-#include "perf/bench_modes.hpp"
-#include "perf/bench_yardstick.hpp"
+#include "perf/bench_index_table.hpp"
+#include "perf/bench_maker.hpp"
+#include "perf/bench_options.hpp"
+#include "perf/bench_run.hpp"
 
 namespace {
 
-constexpr const char* usage =
-    "Usage: kv-conductor-bench index [FILE.kvwl] [--mode MODE] [--json] [--no-yardstick]\n"
-    "Modes that replay a file: sequential (default), saturation, memory, lanes\n"
-    "Modes that need no file:  deep, ragged, fork, holes, wide, sharing\n"
-    "       kv-conductor-bench coordinator [--mode MODE] [--json] [--no-yardstick]\n"
-    "Modes: all (default), registry, usage, eviction, blend\n"
-    "Times are nanoseconds. touch512 and miss are constants of this machine, measured in the same run.\n";
+using namespace kvc::perf;
 
-int refuse(const std::string& reason) {
-  std::fprintf(stderr, "kv-conductor-bench: %s\n%s", reason.c_str(), usage);
-  return 2;
+/// Exit codes: 0 done, 1 it could not be done, 2 wrong usage.
+int fail(const std::string& reason) {
+  std::fprintf(stderr, "kv-conductor-bench: %s\n", reason.c_str());
+  return 1;
 }
 
-void print(const kvc::perf::bench_report& report, bool as_json, const std::string& mode, const std::string& file) {
-  const std::string text = as_json ? report.json(mode, file) : report.table();
-  std::fputs(text.c_str(), stdout);
+int print(const std::string& text) {
+  const bool is_written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return is_written ? 0 : fail("cannot write to standard output");
 }
 
-void add_yardstick(kvc::perf::bench_report& report) {
-  const kvc::perf::bench_yardstick machine = kvc::perf::measure_yardstick();
-  report.add("touch512", machine.touch512);
-  report.add("miss", machine.miss);
-}
-
-int measure_coordinator(const std::vector<std::string_view>& arguments) {
-  using namespace kvc::perf;
-  std::string mode = "all";
-  bool as_json = false;
-  bool with_yardstick = true;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    if (arguments[i] == "--json") {
-      as_json = true;
-    } else if (arguments[i] == "--no-yardstick") {
-      with_yardstick = false;
-    } else if (arguments[i] == "--mode" && i + 1 < arguments.size()) {
-      mode = arguments[++i];
-    } else {
-      return refuse("unexpected word: " + std::string(arguments[i]));
-    }
+int run_index(const index_plan& plan) {
+  bench_job job{.mode = plan.mode, .file = nullptr, .setup = plan.setup, .with_yardstick = plan.with_yardstick};
+  std::optional<bench_workload> file;
+  if (!plan.file.empty()) {
+    auto opened = bench_workload::open(plan.file);
+    if (!opened) return fail(plan.file + ": " + opened.error());
+    file.emplace(std::move(*opened));
+    job.file = &*file;
   }
-  const std::map<std::string, std::function<void(bench_report&)>> modes{{"registry", run_coordinator_registry},
-                                                                        {"usage", run_coordinator_usage},
-                                                                        {"eviction", run_coordinator_eviction},
-                                                                        {"blend", run_coordinator_blend}};
-  if (mode != "all" && !modes.contains(mode)) return refuse("unknown mode: " + mode);
+  const auto summary = run_repeated(job, plan.repeat);
+  if (!summary) return fail(summary.error());
+  if (!plan.as_json) return print(summary->table());
+  return print(
+      summary->json({{"mode", std::string(plan.mode->name)}, {"design", std::string(to_string(plan.setup.design))}, {"file", plan.file}}));
+}
+
+int run_index_table(const table_plan& plan) {
+  // Opened first, so that half an hour is not measured for nothing.
+  std::ofstream file;
+  if (!plan.out.empty()) {
+    file.open(plan.out);
+    if (!file) return fail("cannot write " + plan.out);
+  }
+  bench_machine machine = describe_machine();
+  if (!plan.commit.empty()) machine.commit = plan.commit;
+  const std::string command =
+      "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) + (plan.with_reference ? "" : " --no-reference");
+  const std::string page = write_page(measure_everything(plan), machine, command);
+  if (plan.out.empty()) return print(page);
+  file << page << std::flush;
+  return file ? 0 : fail("cannot write " + plan.out);
+}
+
+int run_coordinator(const coordinator_plan& plan) {
+  constexpr std::array modes{std::pair{"registry", &run_coordinator_registry}, std::pair{"usage", &run_coordinator_usage},
+                             std::pair{"eviction", &run_coordinator_eviction}, std::pair{"blend", &run_coordinator_blend}};
   bench_report report;
   for (const auto& [name, run] : modes) {
-    if (mode == "all" || mode == name) run(report);
+    if (plan.mode == "all" || plan.mode == name) run(report);
   }
-  if (with_yardstick) add_yardstick(report);
-  print(report, as_json, "coordinator-" + mode, "");
-  return 0;
+  if (plan.with_yardstick) add_yardstick(report);
+  const bench_summary summary({report});
+  return print(plan.as_json ? summary.json({{"mode", "coordinator-" + plan.mode}}) : summary.table());
+}
+
+int run_make(const maker_plan& plan) {
+  const auto made = make_workload(plan);
+  if (!made) return fail(made.error());
+  const auto line = [](const char* name, std::uint64_t value) { return std::string(name) + std::to_string(value) + '\n'; };
+  return print(line("operations      ", made->counts.operations) + line("queries         ", made->counts.queries) +
+               line("queried blocks  ", made->counts.queried_blocks) + line("  cached        ", made->hit_blocks) +
+               line("stored blocks   ", made->counts.stored_blocks) + line("removed blocks  ", made->counts.removed_blocks));
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  using namespace kvc::perf;
-  const std::vector<std::string_view> arguments(words + 1, words + count);
-  if (!arguments.empty() && arguments[0] == "--help") return std::fputs(usage, stdout) < 0;
-  if (!arguments.empty() && arguments[0] == "coordinator") return measure_coordinator(arguments);
-  if (arguments.empty() || arguments[0] != "index") return refuse("the first word must be `index` or `coordinator`");
-  std::string mode = "sequential";
-  std::string file;
-  bool as_json = false;
-  bool with_yardstick = true;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    if (arguments[i] == "--json") {
-      as_json = true;
-    } else if (arguments[i] == "--no-yardstick") {
-      with_yardstick = false;
-    } else if (arguments[i] == "--mode" && i + 1 < arguments.size()) {
-      mode = arguments[++i];
-    } else if (arguments[i].starts_with("-") || !file.empty()) {
-      return refuse("unexpected word: " + std::string(arguments[i]));
-    } else {
-      file = arguments[i];
-    }
+  const bench_options options = parse_bench_options(std::vector<std::string>(words + 1, words + count));
+  if (!options.error.empty()) {
+    const std::string reason = options.error + "; --help teaches the rest";
+    std::fprintf(stderr, "kv-conductor-bench: %s\n", reason.c_str());
+    return 2;
   }
-  const std::map<std::string, std::function<void(const bench_workload&, bench_report&)>> replays{
-      {"sequential", run_sequential}, {"memory", run_memory}, {"saturation", run_saturation}, {"lanes", run_lanes}};
-  const std::map<std::string, std::function<void(bench_report&)>> shapes{{"deep", run_deep},   {"ragged", run_ragged}, {"fork", run_fork},
-                                                                         {"holes", run_holes}, {"wide", run_wide},     {"sharing", run_sharing}};
-  bench_report report;
-  if (const auto replay = replays.find(mode); replay != replays.end()) {
-    if (file.empty()) return refuse("mode " + mode + " needs a workload file");
-    auto opened = bench_workload::open(file);
-    if (!opened) return refuse(file + ": " + opened.error().message());
-    report.add("workers", opened->workers());
-    replay->second(*opened, report);
-  } else if (const auto shape = shapes.find(mode); shape != shapes.end()) {
-    shape->second(report);
-  } else {
-    return refuse("unknown mode: " + mode);
+  switch (options.command) {
+    case bench_command::index:
+      return run_index(options.index);
+    case bench_command::index_table:
+      return run_index_table(options.table);
+    case bench_command::coordinator:
+      return run_coordinator(options.coordinator);
+    case bench_command::make:
+      return run_make(options.make);
+    case bench_command::help:
+      break;
   }
-  if (with_yardstick) add_yardstick(report);
-  print(report, as_json, mode, file);
-  return 0;
+  return print(options.help);
 }

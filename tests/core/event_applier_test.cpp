@@ -78,13 +78,16 @@ BOOST_AUTO_TEST_CASE(a_placeholder_without_its_adapter_finds_its_block) {
   BOOST_TEST(at.depth({1, 2}, all_media) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_of_another_size_are_skipped_for_engines) {
-  // A short tail page, or a group of large blocks: its hashes would mean nothing here.
+BOOST_AUTO_TEST_CASE(blocks_of_another_size_are_made_to_fit_for_engines) {
+  // The registered size is the one that is asked for: a chunk of four tokens is two blocks of two, and a short page is none.
   stream at(registered(publisher_type::vllm));
-  at.store({11}, {1, 2, 3}, of_size(3));
+  at.store({11}, {1, 2, 3, 4}, of_size(4));
+  at.store({12}, {9}, of_size(1));
 
-  BOOST_TEST(at.tally.skipped == 1U);
-  BOOST_TEST(at.applier->blocks().names() == 0U);
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+  BOOST_TEST(at.tally.reblocked_pages == 2U);
+  BOOST_TEST(at.tally.reblocked == 2U);
+  BOOST_TEST(at.tally.skipped == 0U);
   BOOST_TEST(at.all.view().get()->partitions.size() == 1U);
 }
 
@@ -99,24 +102,31 @@ BOOST_AUTO_TEST_CASE(blocks_of_another_size_open_a_partition_for_the_standard) {
   BOOST_TEST(at.tally.skipped == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_that_do_not_fit_the_names_are_skipped) {
-  // Masked blocks are left out of the names but not of the tokens: which is which cannot be known.
+BOOST_AUTO_TEST_CASE(tokens_that_do_not_fit_the_names_are_never_distributed_among_them) {
+  // Masked blocks are left out of the names but not of the tokens: which is which cannot be known, so the names alone are believed.
   stream at(registered(publisher_type::vllm));
   at.store({11, 12}, {1, 2, 3});
   at.store({13}, {1, 2, 3, 4});
-
-  BOOST_TEST(at.tally.skipped == 3U);
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 0U);
   BOOST_TEST(at.applier->blocks().names() == 0U);
+  BOOST_TEST(at.applier->blocks().orphans() == 3U);
+
+  at.store({11}, {1, 2});  // now it is known what one of them is
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  BOOST_TEST(at.applier->blocks().orphans() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_left_out_with_their_removals) {
+BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_tracked_and_never_counted) {
   // A removal of such a group names its group only; its hash may be that of a good block in another group.
   stream at(registered(publisher_type::vllm));
   at.store({11}, {1, 2});
   at.store({11}, {1, 2}, in_group(1, false));
+  BOOST_TEST(at.applier->uncounted() == 1U);
   at.remove({11}, in_group(1));
 
-  BOOST_TEST(at.tally.skipped == 1U);
+  BOOST_TEST(at.applier->uncounted() == 0U);
+  BOOST_TEST(at.tally.uncounted == 1U);
+  BOOST_TEST(at.tally.skipped == 0U);
   BOOST_TEST(at.tally.unknown_removals == 0U);
   BOOST_TEST(at.depth({1, 2}) == 1U);
 }

@@ -1,5 +1,6 @@
 #include "core/run_store.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <initializer_list>
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_block_stands_in_one_place) {
   BOOST_TEST(inside.start == 1U);
   BOOST_TEST(inside.count == 2U);
   BOOST_TEST(store.blocks() == 6U);
-  for (const run_stretch& each : {first, again, fork, joined, inside}) store.unpin(each.in);
+  for (const run_stretch& each : {first, again, fork, joined, inside}) store.leave(each.in);
   BOOST_TEST(store.blocks() == 0U);
 }
 
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_run_grows_at_its_end_unless_the_block_hangs_there) {
   BOOST_TEST(grown.start == 2U);
   BOOST_TEST(fork.in != first.in);
   BOOST_TEST(behind_fork.in == fork.in);
-  for (const run_stretch& each : {first, grown, fork, behind_fork}) store.unpin(each.in);
+  for (const run_stretch& each : {first, grown, fork, behind_fork}) store.leave(each.in);
 }
 
 BOOST_AUTO_TEST_CASE(long_chains_go_on_in_children) {
@@ -84,9 +85,9 @@ BOOST_AUTO_TEST_CASE(long_chains_go_on_in_children) {
   BOOST_TEST(tail.in->base == max_run_blocks);
   for (std::uint32_t i = 0; i < head.count; i += 7) BOOST_REQUIRE(seq_hash_at(*head.in, i, seed) == rolled[i]);
   for (std::uint32_t i = 0; i < tail.count; ++i) BOOST_REQUIRE(seq_hash_at(*tail.in, i, seed) == rolled[head.count + i]);
-  store.unpin(head.in);
+  store.leave(head.in);
   BOOST_TEST(store.blocks() == blocks.size());  // the child keeps its parent
-  store.unpin(tail.in);
+  store.leave(tail.in);
   BOOST_TEST(store.blocks() == 0U);
 }
 
@@ -95,18 +96,54 @@ BOOST_AUTO_TEST_CASE(cells_are_given_out_again) {
   const quiescent_scope working;
   core::run_store store(seed);
   const run_stretch only = store.follow({}, chain({1}));
-  std::vector<run_cell*> cells;
-  const auto value = [](std::uint32_t who) { return cell_value(worker_id{who}, medium_id::gpu, 1, false); };
-  for (std::uint32_t who = 0; who < 40; ++who) cells.push_back(store.take_cell(*only.in, value(who)));
+  std::vector<std::uint32_t> slots;
+  std::vector<cell_ref> cells;
+  for (std::uint32_t who = 0; who < 400; ++who) slots.push_back(store.slots().take(worker_id{who}, medium_id::gpu));
+  for (const std::uint32_t slot : slots) cells.push_back(store.take_cell(*only.in, slot, cell_word(1, false)));
   const std::size_t full = store.bytes();
-  for (run_cell* each : cells) store.give_back(*only.in, each);
-  for (std::uint32_t who = 0; who < 40; ++who) (void)store.take_cell(*only.in, value(100 + who));
+  for (const cell_ref each : cells) store.give_back(*only.in, each);
+  std::size_t left = 0;
+  only.in->each_cell([&](std::uint32_t, cell_word) { ++left; });
+  for (const std::uint32_t slot : slots) (void)store.take_cell(*only.in, slot, cell_word(1, true));
 
-  std::size_t seen = 0;
-  only.in->each_cell([&](cell_value each) { seen += each.worker() >= 100 ? 1U : 0U; });
-  BOOST_TEST(seen == 40U);
+  std::vector<bool> seen(slots.size());
+  only.in->each_cell([&](std::uint32_t slot, cell_word word) { seen.at(slot) = word.cutoff() == 1 && word.has_more(); });
+  BOOST_TEST(left == 0U);
+  BOOST_TEST(std::ranges::count(seen, true) == 400);
   BOOST_TEST(store.bytes() == full);
-  store.unpin(only.in);
+  store.leave(only.in);
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_needs_behind_a_block_can_be_cut_off) {
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const auto blocks = long_chain(100);
+  const run_stretch whole = store.follow({}, blocks);
+  const std::uint32_t slot = store.slots().take(worker_id{1}, medium_id::gpu);
+  const cell_ref cell = store.take_cell(*whole.in, slot, cell_word(50, false));
+
+  BOOST_TEST(!store.try_cut(*whole.in, 40, 1));  // held
+  BOOST_TEST(!store.try_cut(*whole.in, 60, 0));  // somebody works with it: us
+  const run_stretch child = store.follow({whole.in, 79}, chain({7}));
+  BOOST_TEST(!store.try_cut(*whole.in, 60, 1));  // a child stands behind it
+  BOOST_TEST(store.try_cut(*whole.in, 80, 1));
+  BOOST_TEST(whole.in->blocks().size() == 80U);
+  BOOST_TEST(store.blocks() == 81U);
+  // The child is found again, and another continuation grows where the old one was.
+  const run_stretch again = store.follow({whole.in, 79}, chain({7}));
+  const run_stretch other = store.follow({whole.in, 79}, chain({8, 9}));
+  BOOST_TEST(again.in == child.in);
+  BOOST_TEST(other.in == whole.in);
+  BOOST_TEST(other.start == 80U);
+  std::vector<local_hash> expected(blocks.begin(), blocks.begin() + 80);
+  expected.emplace_back(8U);
+  expected.emplace_back(9U);
+  std::vector<seq_hash> rolled;
+  roll_from_root(expected, seed, rolled);
+  for (std::uint32_t i = 0; i < expected.size(); ++i) BOOST_REQUIRE(seq_hash_at(*whole.in, i, seed) == rolled[i]);
+  store.give_back(*whole.in, cell);
+  for (const run_stretch& each : {whole, child, again, other}) store.leave(each.in);
+  BOOST_TEST(store.blocks() == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

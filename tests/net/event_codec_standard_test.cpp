@@ -122,15 +122,4 @@ BOOST_AUTO_TEST_CASE(a_store_s_names_are_never_taken_for_the_standard_s) {
   BOOST_TEST(!stored.standard_hashes);
 }
 
-BOOST_AUTO_TEST_CASE(mooncake_s_first_format_is_rejected_event_by_event) {
-  // Not understood yet; it must cost its stream nothing but a count.
-  decoding with;
-  for (const auto hex : {samples::mooncake_old_store_unset, samples::mooncake_old_update_gone, samples::mooncake_old_remove_all}) {
-    BOOST_TEST(!with.decode(samples::from_hex(hex)));
-    BOOST_TEST(with.batch.events.empty());
-    BOOST_TEST(with.batch.rejected_events == 1U);
-  }
-  BOOST_TEST(with.rejected(reject_reason::unknown_tag) == 3U);
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -217,41 +217,65 @@ BOOST_AUTO_TEST_CASE(extra_keys_lose_the_adapter_and_the_salt) {
   BOOST_TEST(stored.extra_keys[2] == samples::from_hex("91ab74656e616e742d73616c74"));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(events_of_vllm_s_relatives)
-
-BOOST_AUTO_TEST_CASE(sglang_s_signed_names_become_unsigned) {
-  // Half of its hashes are negative, and the same block must have one name.
+BOOST_AUTO_TEST_CASE(members_of_the_newest_versions_are_known_and_others_are_counted_by_name) {
+  // A version that adds a field must cost nothing but a look at the counter.
   decoding with;
-  BOOST_TEST(bare(with.sample<core::removed_event>(samples::sglang_2025_05_removed).hashes).front() == 0xfc228fb55a288afeU);
-  BOOST_TEST(bare(with.sample<core::removed_event>(samples::sglang_2026_09_removed).hashes).front() == 0xfc228fb55a288afeU);
+  BOOST_TEST(!with.decode(batch_of(1, [](msgpack_writer& to) {
+    to.map(7);
+    to.string("type");
+    to.string("BlockRemoved");
+    to.string("block_hashes");
+    to.array(1);
+    to.unsigned_integer(1);
+    for (const std::string_view name : {"session_id", "event_version", "remaining_copy_counts"}) {
+      to.string(name);
+      to.nil();
+    }
+    to.string("locality");
+    to.string("LOCAL");
+    to.string("from_the_future");
+    to.map(0);
+  })));
+  BOOST_TEST(with.batch.events.size() == 1U);
+  BOOST_TEST_REQUIRE(with.batch.counts.unknown.size() == 1U);
+  BOOST_TEST(with.batch.counts.unknown[0].text == "from_the_future");
+  BOOST_TEST((with.batch.counts.unknown[0].kind == core::word_kind::field));
 }
 
-BOOST_AUTO_TEST_CASE(sglang_s_short_page_keeps_its_own_block_size) {
-  // The tail page of a prompt is shorter than the engine's page; whether to index it is decided elsewhere.
+BOOST_AUTO_TEST_CASE(events_are_counted_by_dialect_and_kind) {
+  // Whoever looks at a mixed fleet wants to know who speaks what.
   decoding with;
-  const auto& stored = with.sample<core::stored_event>(samples::sglang_2026_07_short_page);
-  BOOST_TEST(stored.scope.block_size == 8U);
-  BOOST_TEST(stored.tokens.size() == 8U);
+  const auto counted = [&](core::event_dialect dialect, core::event_kind kind) {
+    return with.batch.counts.events[static_cast<std::size_t>(dialect)][static_cast<std::size_t>(kind)];
+  };
+  (void)with.sample<core::removed_event>(samples::vllm_2026_05_removed);
+  BOOST_TEST(counted(core::event_dialect::vllm_array, core::event_kind::removed) == 1U);
+  (void)with.sample<core::cleared_event>(samples::vllm_map_cleared);
+  BOOST_TEST(counted(core::event_dialect::vllm_map, core::event_kind::cleared) == 1U);
+  BOOST_TEST(counted(core::event_dialect::vllm_array, core::event_kind::removed) == 0U);
+  BOOST_TEST(!with.decode(samples::from_hex(samples::vllm_map_removed_remote)));
+  BOOST_TEST(with.batch.counts.rejected[static_cast<std::size_t>(reject_reason::remote)] == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(sglang_s_salt_is_read_from_the_place_of_vllm_s_adapter) {
-  // Index 7 means two things; the type of the value tells which.
+BOOST_AUTO_TEST_CASE(events_of_lmcache_ride_in_the_stream) {
+  // One chunk per event, of its own size, behind the chunk stored before; its last chunk is shorter. (kv-events.md section 5)
   decoding with;
-  const auto& stored = with.sample<core::stored_event>(samples::sglang_2026_08_salted);
-  BOOST_TEST(stored.scope.salt.value_or("") == "tenant-a");
-  BOOST_TEST(!stored.scope.lora.has_value());
-}
-
-BOOST_AUTO_TEST_CASE(tensorrt_llm_s_relay_is_understood) {
-  // It adds members of its own and sends signed hashes beside unsigned ones.
-  decoding with;
-  const auto& stored = with.sample<core::stored_event>(samples::tensorrt_llm_relay_stored);
-  BOOST_TEST(bare(stored.hashes).front() == 0xdb5b7b30bb2995d4U);
-  BOOST_TEST((stored.parent == engine_hash{0x3330d8a4cadda016}));
-  BOOST_TEST(stored.tokens.size() == 16U);
-  BOOST_TEST((with.batch.rank == core::dp_rank{0}));
+  for (const std::uint32_t tokens : {256U, 100U}) {
+    const auto& stored = with.only<core::stored_event>(batch_of(1, [tokens](msgpack_writer& to) {
+      to.array(7);
+      to.string("BlockStored");
+      to.array(1);
+      to.unsigned_integer(77);
+      to.unsigned_integer(76);
+      write_tokens(to, tokens);
+      to.unsigned_integer(tokens);
+      to.nil();
+      to.string("cpu");
+    }));
+    BOOST_TEST(stored.scope.block_size == tokens);
+    BOOST_TEST(stored.tokens.size() == tokens);
+    BOOST_TEST((stored.scope.medium == core::medium_id::cpu));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

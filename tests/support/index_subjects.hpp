@@ -34,6 +34,8 @@ class real_subject {
     workers_.at(worker)->clear(which, only, budget);
   }
 
+  [[nodiscard]] real_worker& worker(core::worker_id number) { return *workers_.at(number); }
+
   [[nodiscard]] std::uint32_t depth(std::size_t partition, core::worker_id worker, core::media_mask among, query_blocks query) const;
   /// The same, asked by sequence hashes.
   [[nodiscard]] std::uint32_t depth_by_sequence(std::size_t partition, core::worker_id worker, core::media_mask among,

@@ -1,9 +1,12 @@
 #include "tests/support/real_worker.hpp"
 
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/snapshot_loader.hpp"
 
 namespace kvc::test {
 
@@ -43,7 +46,7 @@ void real_worker::store(const store_step& step) {
   blocks_.store(command, tally_);
 }
 
-void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove(name, medium, tally_); }
+void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove({&name, 1}, medium, tally_); }
 
 void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::size_t budget) {
   const auto scoped = only ? homes_.find(*only) : homes_.end();
@@ -51,6 +54,28 @@ void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::
   std::vector<const partition*> scope;
   if (only) scope.push_back(scoped->second.get());
   while (!blocks_.clear_some(which, scope, budget, tally_)) continue;
+}
+
+worker_dump real_worker::dump(std::size_t budget) const {
+  worker_dump made;
+  dump_cursor at;
+  bool is_done = false;
+  while (!is_done) is_done = blocks_.dump_some(at, budget, made.slices.emplace_back());
+  for (const auto& each : at.homes()) made.homes.push_back(each->key());
+  return made;
+}
+
+void real_worker::load(const worker_dump& from) {
+  snapshot_loader loader(blocks_);
+  for (const partition_key& key : from.homes) {
+    std::size_t number = 0;
+    while (partition_number(number) != key) ++number;
+    loader.add_home(home(number));
+  }
+  for (const dump_slice& each : from.slices) {
+    if (const error_code failed = loader.load(each, tally_)) throw std::runtime_error(failed.message());
+  }
+  loader.finish(tally_);
 }
 
 void real_worker::leave() {

@@ -6,15 +6,23 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/catalog.hpp"
 #include "core/lane_blocks.hpp"
+#include "core/snapshot.hpp"
 #include "tests/support/index_step.hpp"
 
 namespace kvc::test {
 
 /// The key of partition `number` of a test. All partitions of a test have the seed `test_seed`.
 [[nodiscard]] core::partition_key partition_number(std::size_t number);
+
+/// The dump of one worker as it passes from hand to hand.
+struct worker_dump {
+  std::vector<core::partition_key> homes;
+  std::vector<core::dump_slice> slices;
+};
 
 /// One worker with its reverse map. All members on one thread, the worker's lane; the catalog may be shared between lanes.
 class real_worker {
@@ -27,6 +35,10 @@ class real_worker {
   void remove(core::engine_hash name, core::medium_id medium);
   /// In pieces of `budget` names, as a lane would.
   void clear(core::media_mask which, std::optional<std::size_t> only, std::size_t budget = 1'000'000);
+  /// Everything the worker holds, told in slices of some `budget` blocks.
+  [[nodiscard]] worker_dump dump(std::size_t budget) const;
+  /// Stores a dump again. Precondition: the worker holds nothing.
+  void load(const worker_dump& from);
   /// Queries stop seeing the worker, then its blocks go.
   void leave();
 

@@ -68,6 +68,10 @@ raw_answer raw_client::receive(bool without_body) {
     line = next + 2;
   }
   received_.erase(0, end + 4);
+  if (answer.header("transfer-encoding") == "chunked" && !without_body) {
+    if (receive_chunks(answer.body)) answer.status = std::stoi(head.substr(9, 3));
+    return answer;
+  }
   const std::string length = answer.header("content-length");
   const std::size_t wanted = length.empty() || without_body ? 0 : std::stoul(length);
   while (received_.size() < wanted) {
@@ -77,6 +81,27 @@ raw_answer raw_client::receive(bool without_body) {
   received_.erase(0, wanted);
   answer.status = std::stoi(head.substr(9, 3));
   return answer;
+}
+
+bool raw_client::receive_chunks(std::string& body) {
+  for (;;) {
+    std::size_t end = std::string::npos;
+    while ((end = received_.find("\r\n")) == std::string::npos) {
+      if (!fill()) return false;
+    }
+    const std::size_t size = std::stoul(received_.substr(0, end), nullptr, 16);
+    while (received_.size() < end + 2 + size + 2) {
+      if (!fill()) return false;
+    }
+    body.append(received_, end + 2, size);
+    received_.erase(0, end + 2 + size + 2);
+    if (size == 0) return true;
+  }
+}
+
+std::string raw_client::receive_until_closed() {
+  while (fill()) continue;
+  return std::exchange(received_, {});
 }
 
 bool raw_client::is_closed() {

@@ -39,6 +39,8 @@ class raw_client {
   bool send(std::string_view bytes);
   /// The next answer; interim answers (1xx) are returned like any other. With `without_body` (HEAD), none is waited for.
   raw_answer receive(bool without_body = false);
+  /// Everything that comes before the server closes, heads and all.
+  std::string receive_until_closed();
   /// True when the server closes within the patience without sending anything more.
   bool is_closed();
   /// Sends one byte, waits for the pause, and again, until the server closes. False after 20 s.
@@ -55,6 +57,7 @@ class raw_client {
 
  private:
   bool fill();
+  bool receive_chunks(std::string& body);
 
   int descriptor_ = -1;
   std::string received_;

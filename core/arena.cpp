@@ -1,0 +1,325 @@
+#include "core/arena.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/large_page.hpp"
+#include "core/sharded_count.hpp"
+
+// Under a sanitizer every object comes from its allocator, so that use after free and leaks are found one by one.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KVC_ARENA_IS_HEAP 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define KVC_ARENA_IS_HEAP 1
+#endif
+#endif
+
+namespace kvc::core {
+namespace {
+
+constexpr std::size_t slab_bytes = std::size_t{64} << 10;  ///< pieces of one size are cut from slabs, slabs from large pages
+constexpr std::size_t fine_step = 32;                      ///< sizes up to fine_limit are rounded to this
+constexpr std::size_t fine_limit = 1'024;
+constexpr std::size_t fine_classes = fine_limit / fine_step;
+constexpr std::size_t steps_per_doubling = 8;  ///< above: at most an eighth is lost
+constexpr std::size_t doublings = 4;           ///< up to 16 KiB; what is larger comes from the heap
+constexpr std::size_t classes = fine_classes + steps_per_doubling * doublings;
+constexpr std::size_t largest = fine_limit << doublings;
+constexpr std::size_t bytes_in_hand = std::size_t{16} << 10;  ///< of one size, that a thread passes on at once
+
+struct accounts {
+  std::array<sharded_count, arena_kinds> used;
+  std::atomic<std::size_t> mapped{0};
+  std::atomic<std::size_t> reclaimed{0};
+};
+
+/// Never destroyed: threads may end, and retired objects be freed, after the statics are gone.
+accounts& books() {
+  static accounts& only = *new accounts;
+  return only;
+}
+
+#if !defined(KVC_ARENA_IS_HEAP)
+
+std::size_t class_of(std::size_t bytes) noexcept {
+  if (bytes <= fine_limit) return bytes == 0 ? 0 : (bytes - 1) / fine_step;
+  const auto doubling = static_cast<std::size_t>(std::bit_width(bytes - 1)) - static_cast<std::size_t>(std::bit_width(fine_limit));
+  const std::size_t step = (fine_limit << doubling) / steps_per_doubling;
+  return fine_classes + doubling * steps_per_doubling + (bytes - 1 - (fine_limit << doubling)) / step;
+}
+
+std::size_t size_of_class(std::size_t which) noexcept {
+  if (which < fine_classes) return (which + 1) * fine_step;
+  const std::size_t doubling = (which - fine_classes) / steps_per_doubling;
+  const std::size_t base = fine_limit << doubling;
+  return base + ((which - fine_classes) % steps_per_doubling + 1) * (base / steps_per_doubling);
+}
+
+/// A free piece; the pieces of a hand are linked through themselves.
+struct piece {
+  piece* next;
+};
+
+struct hand {
+  piece* top = nullptr;
+  std::size_t count = 0;
+
+  void push(void* memory) noexcept {
+    top = new (memory) piece{top};
+    ++count;
+  }
+  void* pop() noexcept {
+    --count;
+    return std::exchange(top, top->next);
+  }
+};
+
+/// What threads share of one size.
+struct shelf {
+  std::mutex lock;
+  std::vector<hand> hands;
+};
+
+/// Memory between its first byte not yet cut and its end.
+struct strip {
+  std::byte* at = nullptr;
+  std::byte* end = nullptr;
+};
+
+struct stock {
+  std::array<shelf, classes> shelves;
+  std::mutex lock;
+  std::vector<void*> pages;             ///< under lock: all large pages
+  std::vector<std::byte*> free_slabs;   ///< under lock
+
+  strip new_strip(std::size_t piece_bytes) {
+    const std::lock_guard locked(lock);
+    if (free_slabs.empty()) {
+      void* const page = map_large_pages(large_page_bytes);
+      if (page == nullptr) throw std::bad_alloc();
+      books().mapped.fetch_add(large_page_bytes, std::memory_order_relaxed);
+      pages.push_back(page);
+      for (std::size_t end = large_page_bytes; end != 0; end -= slab_bytes) free_slabs.push_back(static_cast<std::byte*>(page) + end - slab_bytes);
+    }
+    std::byte* const slab = free_slabs.back();
+    free_slabs.pop_back();
+    return {slab, slab + slab_bytes / piece_bytes * piece_bytes};
+  }
+};
+
+stock& shared() {
+  static stock& only = *new stock;
+  return only;
+}
+
+/// What one thread has at hand of one size.
+struct pocket {
+  hand active;
+  hand spare;
+  strip fresh;
+};
+
+struct thread_pockets {
+  std::array<pocket, classes> all;
+
+  thread_pockets() = default;
+  thread_pockets(const thread_pockets&) = delete;
+  thread_pockets& operator=(const thread_pockets&) = delete;
+  ~thread_pockets() {
+    for (std::size_t which = 0; which < classes; ++which) {
+      pocket& mine = all[which];
+      const std::size_t bytes = size_of_class(which);
+      for (; mine.fresh.at != mine.fresh.end; mine.fresh.at += bytes) mine.active.push(mine.fresh.at);
+      for (const hand& each : {mine.active, mine.spare}) put_back(which, each);
+    }
+  }
+  static void put_back(std::size_t which, const hand& full) {
+    if (full.count == 0) return;
+    const std::lock_guard locked(shared().shelves[which].lock);
+    shared().shelves[which].hands.push_back(full);
+  }
+
+  void* take(std::size_t which) {
+    pocket& mine = all[which];
+    if (mine.active.count == 0) std::swap(mine.active, mine.spare);
+    if (mine.active.count == 0) {
+      if (mine.fresh.at == mine.fresh.end) refill(which, mine);
+      if (mine.active.count == 0) return std::exchange(mine.fresh.at, mine.fresh.at + size_of_class(which));
+    }
+    return mine.active.pop();
+  }
+  static void refill(std::size_t which, pocket& mine) {
+    {
+      shelf& from = shared().shelves[which];
+      const std::lock_guard locked(from.lock);
+      if (!from.hands.empty()) {
+        mine.active = from.hands.back();
+        from.hands.pop_back();
+        return;
+      }
+    }
+    mine.fresh = shared().new_strip(size_of_class(which));
+  }
+  void give(std::size_t which, void* memory) {
+    pocket& mine = all[which];
+    if (mine.active.count >= std::max<std::size_t>(bytes_in_hand / size_of_class(which), 4)) {
+      put_back(which, mine.spare);
+      mine.spare = std::exchange(mine.active, hand{});
+    }
+    mine.active.push(memory);
+  }
+};
+
+thread_pockets& mine() {
+  thread_local thread_pockets pockets;
+  return pockets;
+}
+
+std::byte* slab_of(void* memory) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) / slab_bytes * slab_bytes);
+}
+
+/// Slabs of one size of which every piece lies on the shelf go back to the stock.
+void trim_shelf(std::size_t which) {
+  shelf& of = shared().shelves[which];
+  std::vector<hand> hands;
+  {
+    const std::lock_guard locked(of.lock);
+    hands.swap(of.hands);
+  }
+  std::vector<void*> pieces;
+  for (hand& each : hands) {
+    while (each.count != 0) pieces.push_back(each.pop());
+  }
+  std::ranges::sort(pieces);
+  const std::size_t per_slab = slab_bytes / size_of_class(which);
+  std::vector<std::byte*> whole;
+  hands.clear();
+  hand kept;
+  for (std::size_t first = 0; first < pieces.size();) {
+    std::byte* const slab = slab_of(pieces[first]);
+    std::size_t last = first;
+    while (last < pieces.size() && slab_of(pieces[last]) == slab) ++last;
+    if (last - first == per_slab) {
+      whole.push_back(slab);
+    } else {
+      for (std::size_t i = first; i < last; ++i) {
+        kept.push(pieces[i]);
+        if (kept.count * size_of_class(which) >= bytes_in_hand) hands.push_back(std::exchange(kept, hand{}));
+      }
+    }
+    first = last;
+  }
+  if (kept.count != 0) hands.push_back(kept);
+  {
+    const std::lock_guard locked(of.lock);
+    of.hands.insert(of.hands.end(), hands.begin(), hands.end());
+  }
+  const std::lock_guard locked(shared().lock);
+  shared().free_slabs.insert(shared().free_slabs.end(), whole.begin(), whole.end());
+}
+
+/// Large pages all of whose slabs are free go back to the system.
+std::size_t trim_pages() {
+  std::vector<void*> gone;
+  {
+    stock& all = shared();
+    const std::lock_guard locked(all.lock);
+    const auto page_of = [](const void* slab) { return reinterpret_cast<std::uintptr_t>(slab) / large_page_bytes; };
+    std::unordered_map<std::uintptr_t, std::size_t> free_in;
+    for (const std::byte* slab : all.free_slabs) ++free_in[page_of(slab)];
+    const auto is_free = [&](const void* at) {
+      const auto found = free_in.find(page_of(at));
+      return found != free_in.end() && found->second == large_page_bytes / slab_bytes;
+    };
+    std::erase_if(all.free_slabs, is_free);
+    const auto kept = std::ranges::partition(all.pages, [&](const void* page) { return !is_free(page); });
+    gone.assign(kept.begin(), kept.end());
+    all.pages.erase(kept.begin(), kept.end());
+  }
+  for (void* page : gone) unmap_large_pages(page, large_page_bytes);
+  const std::size_t bytes = gone.size() * large_page_bytes;
+  books().mapped.fetch_sub(bytes, std::memory_order_relaxed);
+  books().reclaimed.fetch_add(bytes, std::memory_order_relaxed);
+  return bytes;
+}
+
+#endif
+
+void* take_from_heap(std::size_t bytes) {
+  void* const memory = bytes % 64 == 0 && bytes != 0 ? std::aligned_alloc(64, bytes) : std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  books().mapped.fetch_add(bytes, std::memory_order_relaxed);
+  return memory;
+}
+
+void give_to_heap(void* memory, std::size_t bytes) noexcept {
+  books().mapped.fetch_sub(bytes, std::memory_order_relaxed);
+  books().reclaimed.fetch_add(bytes, std::memory_order_relaxed);
+  std::free(memory);
+}
+
+}  // namespace
+
+void* arena_take(arena_kind kind, std::size_t bytes) {
+  void* memory = nullptr;
+#if defined(KVC_ARENA_IS_HEAP)
+  memory = take_from_heap(bytes);
+#else
+  memory = bytes > largest ? take_from_heap(bytes) : mine().take(class_of(bytes));
+#endif
+  books().used[static_cast<std::size_t>(kind)].add(bytes);
+  return memory;
+}
+
+void arena_give(arena_kind kind, void* memory, std::size_t bytes) noexcept {
+  if (memory == nullptr) return;
+  books().used[static_cast<std::size_t>(kind)].subtract(bytes);
+#if defined(KVC_ARENA_IS_HEAP)
+  give_to_heap(memory, bytes);
+#else
+  if (bytes > largest) {
+    give_to_heap(memory, bytes);
+  } else {
+    mine().give(class_of(bytes), memory);
+  }
+#endif
+}
+
+std::size_t arena_trim() {
+#if defined(KVC_ARENA_IS_HEAP)
+  return 0;
+#else
+  for (std::size_t which = 0; which < classes; ++which) trim_shelf(which);
+  return trim_pages();
+#endif
+}
+
+std::size_t arena_usage::used_in_all() const noexcept {
+  std::size_t all = 0;
+  for (const std::size_t each : used) all += each;
+  return all;
+}
+
+double arena_usage::fragmentation() const noexcept {
+  const std::size_t all = used_in_all();
+  return mapped == 0 || all >= mapped ? 0.0 : 1.0 - static_cast<double>(all) / static_cast<double>(mapped);
+}
+
+arena_usage arena_now() noexcept {
+  arena_usage now;
+  for (std::size_t i = 0; i < arena_kinds; ++i) now.used[i] = books().used[i].sum();
+  now.mapped = books().mapped.load(std::memory_order_relaxed);
+  now.reclaimed = books().reclaimed.load(std::memory_order_relaxed);
+  return now;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,128 @@
+#include "core/cell_sweep.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+// Vector loads of cells that a lane may be writing are no atomic loads in the language's sense, though each aligned element is read whole on every
+// CPU this is compiled for. The thread sanitizer cannot know that, so under it the plain atomic code runs.
+#if defined(__SANITIZE_THREAD__)
+#define KVC_SWEEP_PLAINLY 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KVC_SWEEP_PLAINLY 1
+#endif
+#endif
+
+namespace kvc::core {
+
+void sweep_cells_scalar(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full, std::uint64_t* partial) noexcept {
+  for (std::size_t word = 0; word < count / 64; ++word) {
+    std::uint64_t is_full = 0;
+    std::uint64_t is_partial = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::uint32_t cutoff = cell_word(cells[word * 64 + i].load(std::memory_order_acquire)).cutoff();
+      is_full |= std::uint64_t{cutoff >= length} << i;
+      is_partial |= std::uint64_t{cutoff != 0 && cutoff < length} << i;
+    }
+    full[word] = is_full;
+    partial[word] = is_partial;
+  }
+}
+
+namespace {
+
+using sweep_function = void (*)(const dense_cell*, std::size_t, std::uint32_t, std::uint64_t*, std::uint64_t*) noexcept;
+
+#if defined(__x86_64__) && !defined(KVC_SWEEP_PLAINLY)
+
+__attribute__((target("avx512f,avx512bw"))) void sweep_avx512(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full,
+                                                              std::uint64_t* partial) noexcept {
+  const __m512i mask = _mm512_set1_epi16(cell_word::cutoff_mask);
+  const __m512i least = _mm512_set1_epi16(static_cast<short>(length));
+  for (std::size_t word = 0; word < count / 64; ++word) {
+    const __m512i low = _mm512_and_si512(_mm512_loadu_si512(cells + word * 64), mask);
+    const __m512i high = _mm512_and_si512(_mm512_loadu_si512(cells + word * 64 + 32), mask);
+    const std::uint64_t is_full = std::uint64_t{_mm512_cmpge_epu16_mask(low, least)} | std::uint64_t{_mm512_cmpge_epu16_mask(high, least)} << 32U;
+    const std::uint64_t is_held = std::uint64_t{_mm512_test_epi16_mask(low, low)} | std::uint64_t{_mm512_test_epi16_mask(high, high)} << 32U;
+    full[word] = is_full;
+    partial[word] = is_held & ~is_full;
+  }
+}
+
+__attribute__((target("avx2"))) std::uint32_t bytes_of(__m256i low, __m256i high) noexcept {
+  // Packing works within halves of a register, so the quarters have to be put in order.
+  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0b11'01'10'00);
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(packed));
+}
+
+__attribute__((target("avx2"))) void sweep_avx2(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full,
+                                                std::uint64_t* partial) noexcept {
+  const __m256i mask = _mm256_set1_epi16(cell_word::cutoff_mask);
+  const __m256i below = _mm256_set1_epi16(static_cast<short>(length - 1));
+  const __m256i none = _mm256_setzero_si256();
+  for (std::size_t word = 0; word < count / 64; ++word) {
+    std::uint64_t is_full = 0;
+    std::uint64_t is_held = 0;
+    for (unsigned half = 0; half < 2; ++half) {
+      const auto* const from = reinterpret_cast<const __m256i*>(cells + word * 64 + half * 32U);
+      const __m256i low = _mm256_and_si256(_mm256_loadu_si256(from), mask);
+      const __m256i high = _mm256_and_si256(_mm256_loadu_si256(from + 1), mask);
+      is_full |= std::uint64_t{bytes_of(_mm256_cmpgt_epi16(low, below), _mm256_cmpgt_epi16(high, below))} << (half * 32U);
+      is_held |= std::uint64_t{bytes_of(_mm256_cmpgt_epi16(low, none), _mm256_cmpgt_epi16(high, none))} << (half * 32U);
+    }
+    full[word] = is_full;
+    partial[word] = is_held & ~is_full;
+  }
+}
+
+sweep_function best_sweep() noexcept {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512bw")) return sweep_avx512;
+  if (__builtin_cpu_supports("avx2")) return sweep_avx2;
+  return sweep_cells_scalar;
+}
+
+#elif defined(__aarch64__) && !defined(KVC_SWEEP_PLAINLY)
+
+/// One bit per 16-bit lane of eight.
+std::uint64_t bits_of(uint16x8_t lanes) noexcept {
+  const uint16_t weights[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+  return vaddvq_u16(vandq_u16(lanes, vld1q_u16(weights)));
+}
+
+void sweep_neon(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full, std::uint64_t* partial) noexcept {
+  const uint16x8_t mask = vdupq_n_u16(cell_word::cutoff_mask);
+  const uint16x8_t least = vdupq_n_u16(static_cast<std::uint16_t>(length));
+  for (std::size_t word = 0; word < count / 64; ++word) {
+    std::uint64_t is_full = 0;
+    std::uint64_t is_held = 0;
+    for (unsigned part = 0; part < 8; ++part) {
+      const uint16x8_t cutoffs = vandq_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(cells + word * 64 + part * 8U)), mask);
+      is_full |= bits_of(vcgeq_u16(cutoffs, least)) << (part * 8U);
+      is_held |= bits_of(vtstq_u16(cutoffs, cutoffs)) << (part * 8U);
+    }
+    full[word] = is_full;
+    partial[word] = is_held & ~is_full;
+  }
+}
+
+sweep_function best_sweep() noexcept { return sweep_neon; }
+
+#else
+
+sweep_function best_sweep() noexcept { return sweep_cells_scalar; }
+
+#endif
+
+const sweep_function best = best_sweep();
+
+}  // namespace
+
+void sweep_cells(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full, std::uint64_t* partial) noexcept {
+  best(cells, count, length, full, partial);
+}
+
+}  // namespace kvc::core

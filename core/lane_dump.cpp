@@ -1,0 +1,228 @@
+// How lane_blocks tells what it holds, in bounded pieces, while events go on in between.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/lane_blocks.hpp"
+#include "core/quiescence.hpp"
+
+namespace kvc::core {
+namespace {
+
+std::uint32_t size_of(std::size_t count) noexcept {
+  return static_cast<std::uint32_t>(count);
+}
+
+/// One past the last block that is held, whatever its names.
+std::uint32_t held_end(const holding& of) {
+  if (!of.more) return of.cutoff;
+  std::uint32_t end = of.more->odd.empty() ? 0 : of.more->odd.rbegin()->first + 1;
+  for (std::uint32_t word = size_of(of.more->plain.size()); word-- != 0;) {
+    if (of.more->plain[word] == 0) continue;
+    return std::max(end, word * 64 + 64 - static_cast<std::uint32_t>(std::countl_zero(of.more->plain[word])));
+  }
+  return end;
+}
+
+/// Calls `visit(start, count)` for each stretch of plainly held blocks.
+template <class Visit>
+void each_plain_stretch(const holding& of, Visit visit) {
+  if (!of.more) {
+    if (of.cutoff != 0) visit(0, of.cutoff);
+    return;
+  }
+  const std::vector<std::uint64_t>& bits = of.more->plain;
+  const std::uint32_t end = size_of(bits.size() * 64);
+  const auto skip = [&](std::uint32_t at, bool over_ones) {
+    while (at < end) {
+      const std::uint64_t rest = (over_ones ? ~bits[at / 64] : bits[at / 64]) >> (at % 64);
+      if (rest != 0) return at + static_cast<std::uint32_t>(std::countr_zero(rest));
+      at = (at / 64 + 1) * 64;
+    }
+    return end;
+  };
+  for (std::uint32_t start = skip(0, false); start < end;) {
+    const std::uint32_t stop = skip(start, true);
+    visit(start, stop - start);
+    start = skip(stop, false);
+  }
+}
+
+}  // namespace
+
+void lane_blocks::begin_dump(dump_cursor& at) const {
+  at.homes_ = homes_;
+  for (const auto& home : homes_) at.is_wanted_.push_back(at.only_.matches(home->key()));
+  at.waiting_.assign(orphan_ages_.begin(), orphan_ages_.end());
+}
+
+bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const {
+  using step = dump_cursor::step;
+  const quiescent_scope working;
+  const auto next_step = [&at](step next) {
+    at.now_ = next;
+    at.next_ = 0;
+  };
+  std::size_t spent = 0;
+  if (at.now_ == step::begin) {
+    begin_dump(at);
+    next_step(step::waiting);
+  }
+  // Those who wait are told first: one that finds its place between two slices is told twice rather than never.
+  if (at.now_ == step::waiting) {
+    for (; at.next_ < at.waiting_.size(); ++at.next_, ++spent) {
+      if (spent >= budget) return false;
+      dump_waiting(at.waiting_[at.next_], at, into);
+    }
+    // Not before: whoever has found its place up to now is in a run.
+    at.holdings_ = holdings_.used();
+    at.moves_ = holdings_.moves();
+    at.seen_.reserve(at.holdings_.size());
+    next_step(step::finding);
+  }
+  // How far a path must reach is known when all that stands behind it is.
+  if (at.now_ == step::finding) {
+    for (; at.next_ < at.holdings_.size(); ++at.next_, ++spent) {
+      if (spent >= budget) return false;
+      const holding& held = holdings_.at(at.holdings_[at.next_]);
+      const bool is_known = held.in != nullptr && held.home < at.homes_.size();  // else it has come since the dump began
+      if (is_known && at.is_wanted_[held.home]) find_run(held.in, held.home, at, spent);
+      // Blocks that moved to another run meanwhile are found on another round; those of runs found already do not move any more.
+      if (at.next_ + 1 == at.holdings_.size() && at.moves_ != holdings_.moves()) {
+        at.holdings_ = holdings_.used();
+        at.moves_ = holdings_.moves();
+        at.next_ = static_cast<std::size_t>(-1);  // the loop goes on with the first
+      }
+    }
+    next_step(step::paths);
+  }
+  if (at.now_ == step::paths) {
+    for (; at.next_ < at.runs_.size(); ++at.next_, ++spent) {
+      if (spent >= budget) return false;
+      const std::size_t before = into.locals.size() + into.names.size();
+      dump_chain(at.runs_[at.next_], at, into);
+      spent += into.locals.size() + into.names.size() - before;
+    }
+    next_step(step::odd_names);
+  }
+  // By bucket: no list of all names has to be made. When the table has grown in between, the walk begins again.
+  while (at.now_ == step::odd_names) {
+    if (at.buckets_ != odd_.bucket_count()) {
+      at.buckets_ = odd_.bucket_count();
+      at.next_ = 0;
+    }
+    if (at.next_ >= at.buckets_ || odd_.empty()) {
+      next_step(step::letting_go);
+      break;
+    }
+    if (spent >= budget) return false;
+    for (auto each = odd_.begin(at.next_); each != odd_.end(at.next_); ++each, ++spent) dump_odd(each->first, each->second, at, into);
+    ++at.next_;
+    ++spent;
+  }
+  for (; !at.runs_.empty(); ++spent) {
+    if (spent >= budget) return false;
+    at.let_go_of_last();
+  }
+  return true;
+}
+
+void lane_blocks::dump_waiting(engine_hash name, const dump_cursor& at, dump_slice& into) const {
+  const auto found = waiting_.find(name);
+  if (found == waiting_.end()) return;
+  const orphan& lost = found->second;
+  if (lost.home >= at.homes_.size() || !at.is_wanted_[lost.home]) return;
+  into.waiting.push_back({name, lost.parent, lost.local, lost.home, size_of(into.waiting_copies.size()), size_of(lost.copies.size())});
+  for (const auto& [medium, count] : lost.copies) into.waiting_copies.push_back({medium, count});
+}
+
+void lane_blocks::find_run(run* held, std::uint16_t home, dump_cursor& at, std::size_t& spent) {
+  dump_cursor::seen& entry = at.seen_[held];
+  entry.home = home;
+  if (entry.is_pinned) return;
+  at.runs_.push_back(held);
+  held->pins.fetch_add(run::one_visit, std::memory_order_relaxed);  // the holding pins it until here
+  entry.is_pinned = true;
+  for (const run* child = held; child->parent != nullptr; child = child->parent, ++spent) {
+    const auto [behind, is_new] = at.seen_.try_emplace(child->parent);
+    behind->second.home = home;
+    behind->second.needed = std::max(behind->second.needed, child->parent_offset + 1);
+    if (!is_new) break;  // then those before it are known as well
+  }
+}
+
+/// Tells a run after all it stands behind.
+void lane_blocks::dump_chain(run* held, dump_cursor& at, dump_slice& into) const {
+  std::vector<run*> chain;
+  for (run* each = held; each != nullptr && at.seen_.at(each).number == dump_slice::no_path; each = each->parent) chain.push_back(each);
+  while (!chain.empty()) {
+    dump_run(chain.back(), at, into);
+    chain.pop_back();
+  }
+}
+
+void lane_blocks::dump_run(run* told, dump_cursor& at, dump_slice& into) const {
+  dump_cursor::seen& entry = at.seen_.at(told);
+  boost::container::small_vector<const holding*, 4> parts;
+  std::uint32_t length = entry.needed;
+  for (unsigned rest = holdings_.media(); rest != 0; rest &= rest - 1) {
+    const std::uint32_t which = holdings_.find(told, static_cast<medium_id>(std::countr_zero(rest)));
+    if (which == lane_holdings::none) continue;
+    parts.push_back(&holdings_.at(which));
+    length = std::max(length, held_end(*parts.back()));
+  }
+  if (length == 0) return;  // all of it has been removed since the dump began, and nothing stands behind it
+
+  entry.number = at.paths_told_++;
+  entry.told = length;
+  dump_slice::path path;
+  path.number = entry.number;
+  path.base = told->base;
+  path.home = entry.home;
+  path.first_local = size_of(into.locals.size());
+  path.count = length;
+  path.first_hash = told->first_hash;
+  if (told->parent != nullptr) {
+    path.parent = at.seen_.at(told->parent).number;
+    path.parent_offset = told->parent_offset;
+    path.parent_hash = seq_hash_at(*told->parent, told->parent_offset, at.homes_[entry.home]->seed());
+  }
+  into.paths.push_back(path);
+  into.locals.resize(into.locals.size() + length);
+  told->copy_locals(0, length, into.locals.data() + path.first_local);
+  for (const holding* each : parts) {
+    each_plain_stretch(*each, [&](std::uint32_t start, std::uint32_t count) {
+      const naming& list = holdings_.names_of(*each);
+      const engine_hash* const first = list.names + (start - list.first);
+      into.parts.push_back({path.number, start, each->medium, size_of(into.names.size()), count});
+      into.names.insert(into.names.end(), first, first + count);
+    });
+  }
+}
+
+void lane_blocks::dump_odd(engine_hash name, const copies& all, const dump_cursor& at, dump_slice& into) const {
+  const std::uint32_t first = size_of(into.copies.size());
+  for (const copy& each : all) {
+    const place& stands = each.where;
+    if (stands.home >= at.homes_.size() || !at.is_wanted_[stands.home]) continue;
+    dump_slice::copy told;
+    told.block = stands.block;
+    told.home = stands.home;
+    told.medium = each.medium;
+    told.count = each.count;
+    if (stands.where.in != nullptr) {
+      const auto path = at.seen_.find(stands.where.in);
+      if (path == at.seen_.end() || stands.where.offset >= path->second.told) continue;  // stored since the dump began
+      told.path = path->second.number;
+      told.offset = stands.where.offset;
+      told.base = stands.where.in->base + told.offset;
+      told.block = seq_hash_at(*stands.where.in, told.offset, at.homes_[stands.home]->seed());
+      stands.where.in->copy_locals(told.offset, 1, &told.local);
+    }
+    into.copies.push_back(told);
+  }
+  const std::uint32_t count = size_of(into.copies.size()) - first;
+  if (count != 0) into.odd_names.push_back({name, first, count});
+}
+
+}  // namespace kvc::core

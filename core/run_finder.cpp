@@ -1,0 +1,214 @@
+#include "core/run_finder.hpp"
+
+#include <array>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/arena.hpp"
+#include "core/quiescence.hpp"
+#include "core/run.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr std::size_t ways = 7;
+constexpr std::size_t lines = 62;                           ///< with the head 4,032 bytes, a size the arena has no waste for
+constexpr std::size_t divide_above = lines * ways * 5 / 8;  ///< more would make lines overflow often
+constexpr unsigned most_bits = 16;                          ///< leading bits of the hash kept in an entry
+constexpr std::uint64_t low_mask = 63;
+constexpr std::uint64_t address_mask = 0x0000'FFFF'FFFF'FFC0;
+
+/// A publisher may choose sequence hashes; one multiplication keeps chosen bits from filling one line.
+std::uint64_t spread(std::uint64_t first) noexcept {
+  const std::uint64_t mixed = (first ^ first >> 32) * 0x9E37'79B9'7F4A'7C15U;
+  return mixed ^ mixed >> 29;
+}
+
+/// Runs are aligned to 64 and user addresses have 48 bits, so an address leaves room for 22 bits of the hash.
+std::uint64_t entry_of(const run* which, std::uint64_t hash) noexcept {
+  return reinterpret_cast<std::uintptr_t>(which) | (hash & ~address_mask);
+}
+bool may_be(std::uint64_t entry, std::uint64_t hash) noexcept { return ((entry ^ hash) & ~address_mask) == 0; }
+run* run_of(std::uint64_t entry) noexcept { return reinterpret_cast<run*>(entry & address_mask); }
+std::size_t line_of(std::uint64_t hash) noexcept { return (hash & low_mask) * lines / (low_mask + 1); }
+std::size_t next_line(std::size_t at) noexcept { return at + 1 == lines ? 0 : at + 1; }
+
+struct alignas(64) line {
+  std::array<std::atomic<std::uint64_t>, ways> entries{};
+  std::atomic<std::uint64_t> passed_on{0};  ///< entries that found this line full and went on to a later one
+};
+
+}  // namespace
+
+struct alignas(64) run_finder::segment {
+  spin_lock lock;
+  bool is_replaced = false;  ///< under lock
+  std::uint32_t used = 0;    ///< under lock
+  unsigned bits = 0;         ///< leading bits of the hash that all entries share
+  std::array<line, lines> all;
+
+  /// Precondition: there is room somewhere.
+  void put(std::uint64_t entry, std::uint64_t hash) noexcept {
+    for (std::size_t at = line_of(hash);; at = next_line(at)) {
+      for (auto& each : all[at].entries) {
+        if (each.load(std::memory_order_relaxed) != 0) continue;
+        each.store(entry, std::memory_order_release);
+        ++used;
+        return;
+      }
+      all[at].passed_on.fetch_add(1, std::memory_order_release);
+    }
+  }
+  [[nodiscard]] std::pair<std::atomic<std::uint64_t>*, std::size_t> locate(std::uint64_t entry, std::uint64_t hash) noexcept {
+    for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
+      for (auto& each : all[at].entries) {
+        if (each.load(std::memory_order_relaxed) == entry) return {&each, at};
+      }
+    }
+    return {nullptr, 0};
+  }
+};
+static_assert(sizeof(line) == 64);
+
+/// Segments by the leading `bits` bits of the hash; one with fewer bits stands in several places.
+struct run_finder::index {
+  explicit index(unsigned with_bits) : bits(with_bits), all(std::size_t{1} << with_bits) {}
+  unsigned bits;
+  std::vector<std::atomic<segment*>> all;
+
+  [[nodiscard]] std::atomic<segment*>& at(std::uint64_t hash) noexcept { return all[bits == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - bits))]; }
+};
+
+run_finder::run_finder() : index_(new index(0)) {
+  static_assert(sizeof(segment) == 4'032);
+  index_.load()->all[0].store(make_segment(0));
+}
+
+run_finder::~run_finder() {
+  index* const last = index_.load();
+  segment* previous = nullptr;
+  for (auto& each : last->all) {
+    if (segment* const now = each.load(); now != previous) arena_give(arena_kind::directory, std::exchange(previous, now), sizeof(segment));
+  }
+  arena_give(arena_kind::directory, previous, sizeof(segment));
+  delete last;
+}
+
+run_finder::segment* run_finder::make_segment(unsigned bits) {
+  auto* const made = new (arena_take(arena_kind::directory, sizeof(segment))) segment();
+  made->bits = bits;
+  segments_.fetch_add(1, std::memory_order_relaxed);
+  return made;
+}
+
+run* run_finder::find(std::uint64_t first) const noexcept {
+  const std::uint64_t hash = spread(first);
+  const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
+  for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
+    for (const auto& each : in.all[at].entries) {
+      const std::uint64_t entry = each.load(std::memory_order_acquire);
+      if (!may_be(entry, hash) || run_of(entry) == nullptr) continue;
+      run* const found = run_of(entry);
+      found->prefetch();
+      if (found->first_hash.get() == first) return found;
+    }
+    if (in.all[at].passed_on.load(std::memory_order_acquire) == 0) return nullptr;
+  }
+  return nullptr;
+}
+
+void run_finder::prefetch(std::uint64_t first) const noexcept {
+  const std::uint64_t hash = spread(first);
+  const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
+  bring_near(&in.all[line_of(hash)]);
+}
+
+run_finder::segment& run_finder::lock_segment(std::uint64_t hash) const noexcept {
+  for (;;) {
+    segment& now = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
+    now.lock.lock();
+    if (!now.is_replaced) return now;
+    now.lock.unlock();
+  }
+}
+
+void run_finder::divide(segment& full, std::uint64_t hash) {
+  const std::lock_guard changing(dividing_);
+  index* now = index_.load(std::memory_order_relaxed);
+  if (full.bits == now->bits) {
+    auto* const twice = new index(now->bits + 1);
+    for (std::size_t i = 0; i < twice->all.size(); ++i) twice->all[i].store(now->all[i / 2].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    index_.store(twice, std::memory_order_release);
+    retire(now, [](void* old) { delete static_cast<index*>(old); });
+    now = twice;
+  }
+  const unsigned bits = full.bits + 1;
+  segment* const low = make_segment(bits);
+  segment* const high = make_segment(bits);
+  for (const line& each : full.all) {
+    for (const auto& word : each.entries) {
+      const std::uint64_t entry = word.load(std::memory_order_relaxed);
+      if (entry == 0) continue;
+      // An entry has all bits of the hash that its place follows from, wherever it has got to by overflowing.
+      const bool is_high = (entry >> (64 - bits) & 1) != 0;
+      (is_high ? high : low)->put(entry, entry);
+    }
+  }
+  const std::size_t span = std::size_t{1} << (now->bits - bits);
+  const std::size_t first = static_cast<std::size_t>(hash >> (64 - now->bits)) / (2 * span) * (2 * span);
+  for (std::size_t i = 0; i < span; ++i) {
+    now->all[first + i].store(low, std::memory_order_release);
+    now->all[first + span + i].store(high, std::memory_order_release);
+  }
+  full.is_replaced = true;
+  segments_.fetch_sub(1, std::memory_order_relaxed);
+  retire(&full, [](void* old) { arena_give(arena_kind::directory, old, sizeof(segment)); });
+}
+
+void run_finder::add(run* fresh) {
+  const quiescent_scope working;
+  const std::uint64_t hash = spread(fresh->first_hash.get());
+  for (;;) {
+    segment& into = lock_segment(hash);
+    const std::lock_guard lock(into.lock, std::adopt_lock);
+    const bool may_divide = into.bits < most_bits;
+    if (may_divide ? into.used >= divide_above : into.used == lines * ways) {
+      if (!may_divide) {
+        is_partial_.store(true, std::memory_order_release);
+        return;
+      }
+      divide(into, hash);
+      continue;
+    }
+    into.put(entry_of(fresh, hash), hash);
+    return;
+  }
+}
+
+void run_finder::remove(const run* gone) {
+  const quiescent_scope working;
+  const std::uint64_t hash = spread(gone->first_hash.get());
+  segment& in = lock_segment(hash);
+  const std::lock_guard lock(in.lock, std::adopt_lock);
+  const auto [entry, at] = in.locate(entry_of(gone, hash), hash);
+  if (entry == nullptr) return;
+  entry->store(0, std::memory_order_release);
+  --in.used;
+  for (std::size_t back = line_of(hash); back != at; back = next_line(back)) in.all[back].passed_on.fetch_sub(1, std::memory_order_release);
+}
+
+void run_finder::replace(const run* old, run* fresh) {
+  const quiescent_scope working;
+  const std::uint64_t hash = spread(old->first_hash.get());
+  segment& in = lock_segment(hash);
+  const std::lock_guard lock(in.lock, std::adopt_lock);
+  const auto [entry, at] = in.locate(entry_of(old, hash), hash);
+  if (entry != nullptr) entry->store(entry_of(fresh, hash), std::memory_order_release);
+}
+
+std::size_t run_finder::bytes() const noexcept {
+  return segments_.load(std::memory_order_relaxed) * sizeof(segment) + index_.load(std::memory_order_relaxed)->all.size() * sizeof(void*);
+}
+
+}  // namespace kvc::core

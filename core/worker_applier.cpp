@@ -1,0 +1,202 @@
+#include "core/worker_applier.hpp"
+
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::core {
+namespace {
+
+/// Whether a partition agrees with every dimension that an event names.
+bool is_in_scope(const partition_key& key, const event_scope& scope) {
+  return (!scope.tenant || *scope.tenant == key.tenant) && (!scope.model || *scope.model == key.model) &&
+         (!scope.lora || *scope.lora == key.lora) && (!scope.salt || *scope.salt == key.salt) &&
+         (scope.block_size == 0 || scope.block_size == key.block_size);
+}
+
+bool speaks_standard(publisher_type type) {
+  return type == publisher_type::standard || type == publisher_type::mooncake;
+}
+
+/// Blocks before the first that has extra keys: whose part a key list belongs to is lost when blocks are taken apart.
+std::size_t blocks_without_keys(const stored_event& stored) {
+  for (std::size_t i = 0; i < stored.extra_keys.size() && i < stored.hashes.size(); ++i) {
+    if (!stored.extra_keys[i].empty()) return i;
+  }
+  return stored.hashes.size();
+}
+
+}  // namespace
+
+worker_applier::worker_applier(const registration& from, const member& who, catalog& partitions, const applier_options& limits)
+    : registration_(from),
+      member_(who),
+      catalog_(&partitions),
+      limits_(limits),
+      has_standard_names_(speaks_standard(from.type)),
+      blocks_({.worker = who.id, .copy_counting = from.copy_counting, .max_orphans = limits.max_orphans, .lane = limits.lane}),
+      pages_(blocks_, from.copy_counting),
+      uncounted_(from.copy_counting) {
+  auto joined = partitions.join(from.partition, from.hash_seed, who);
+  if (!joined) throw std::invalid_argument(joined.error().message());
+  home_ = *std::move(joined);
+}
+
+engine_hash worker_applier::in_group(engine_hash name, std::uint32_t group) const {
+  // (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.
+  return group == 0 || has_standard_names_ ? name : engine_hash{name.get() ^ (group * 0x9E37'79B9'7F4A'7C15ULL)};
+}
+
+std::span<const engine_hash> worker_applier::names_in_group(const std::vector<engine_hash>& names, std::uint32_t group) {
+  if (group == 0 || has_standard_names_) return names;
+  names_.clear();
+  for (const engine_hash name : names) names_.push_back(in_group(name, group));
+  return names_;
+}
+
+bool worker_applier::is_of_other_size(const event_scope& scope) const {
+  return scope.block_size != 0 && scope.block_size != registration_.partition.block_size && !speaks_standard(registration_.type);
+}
+
+std::shared_ptr<partition> worker_applier::home_of(const event_scope& scope) {
+  if (is_in_scope(home_->key(), scope)) return home_;
+  partition_key key = registration_.partition;
+  if (scope.block_size != 0 && !is_of_other_size(scope)) key.block_size = scope.block_size;
+  if (scope.lora) key.lora = *scope.lora;
+  if (scope.tenant) key.tenant = *scope.tenant;
+  if (scope.model) key.model = *scope.model;
+  if (scope.salt) key.salt = *scope.salt;
+  if (key == home_->key()) return home_;
+  if (const auto known = others_.find(key); known != others_.end()) return known->second;
+  if (others_.size() >= limits_.max_partitions) return nullptr;
+  auto joined = catalog_->join(key, registration_.hash_seed, member_);
+  if (!joined) return nullptr;  // another publisher opened it under another seed
+  others_.emplace(std::move(key), *joined);
+  return *joined;
+}
+
+void worker_applier::remember_medium(medium_id medium) {
+  const media_mask mask = mask_of(medium);
+  if ((member_.media_seen->load(std::memory_order_relaxed) & mask) == 0) member_.media_seen->fetch_or(mask, std::memory_order_relaxed);
+}
+
+void worker_applier::store(const stored_event& stored, apply_tally& tally) {
+  const event_scope& scope = stored.scope;
+  const medium_id medium = scope.medium.value_or(registration_.medium);
+  if (uncounted_.covers(scope)) {
+    uncounted_.store(stored.hashes, scope.group, medium);
+    tally.uncounted += stored.hashes.size();
+    return;
+  }
+  store_command command;
+  command.home = home_of(scope);
+  command.medium = medium;
+  has_standard_names_ = has_standard_names_ || stored.standard_hashes;
+  const bool is_behind_unnamed = stored.base && stored.base->get() != 0 && !stored.parent;
+  const bool is_standard = stored.standard_hashes || (is_behind_unnamed && speaks_standard(registration_.type));
+  if (!command.home || (is_behind_unnamed && !is_standard)) {
+    tally.skipped += stored.hashes.size();
+    return;
+  }
+  remember_medium(medium);
+  command.names = names_in_group(stored.hashes, scope.group);
+  if (stored.parent) {
+    command.parent = in_group(*stored.parent, scope.group);
+    command.link = store_link::parent;
+  }
+  const std::uint32_t block_tokens = is_of_other_size(scope) ? scope.block_size : command.home->key().block_size;
+  if (is_standard) {
+    command.link = store_link::standard;
+    return blocks_.store(command, tally);
+  }
+  // Masked blocks are left out of the names but not of the tokens: then only the names can be trusted (kv-events.md section 10, case 16).
+  if (stored.tokens.size() != stored.hashes.size() * std::uint64_t{block_tokens}) return store_by_name(command, tally);
+  if (is_of_other_size(scope)) return store_pages(stored, command, tally);
+  locals_.clear();
+  hash_blocks(stored.tokens, block_tokens, command.home->seed(), locals_, stored.extra_keys);
+  command.locals = locals_;
+  blocks_.store(command, tally);
+}
+
+void worker_applier::store_pages(const stored_event& stored, const store_command& command, apply_tally& tally) {
+  const std::size_t usable = blocks_without_keys(stored);
+  tally.skipped += stored.hashes.size() - usable;
+  page_stretch pages;
+  pages.home = command.home;
+  pages.medium = command.medium;
+  if (command.link == store_link::parent) pages.parent = command.parent;
+  pages.names = command.names.first(usable);
+  pages.page_tokens = stored.scope.block_size;
+  pages.tokens = std::span(stored.tokens).first(usable * pages.page_tokens);
+  pages_.store(pages, tally);
+}
+
+void worker_applier::store_by_name(store_command command, apply_tally& tally) {
+  command.link = store_link::by_name;
+  if (pages_.pages() != 0) {
+    unpaged_.clear();
+    for (const engine_hash name : command.names) {
+      if (!pages_.store_copy(name, command.medium, tally)) unpaged_.push_back(name);
+    }
+    command.names = unpaged_;
+  }
+  blocks_.store(command, tally);
+}
+
+void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
+  const event_scope& scope = removed.scope;
+  media_mask media = removed.all_media ? member_.media_seen->load(std::memory_order_relaxed) : media_mask{0};
+  media = static_cast<media_mask>(media | mask_of(scope.medium.value_or(registration_.medium)));
+  const bool is_uncounted = uncounted_.covers(scope);
+  apply_tally each_medium;
+  for (unsigned rest = media; rest != 0; rest &= rest - 1) {
+    const auto medium = static_cast<medium_id>(std::countr_zero(rest));
+    if (is_uncounted) {
+      uncounted_.remove(removed.hashes, scope.group, medium);
+      continue;
+    }
+    std::span<const engine_hash> names = names_in_group(removed.hashes, scope.group);
+    if (pages_.pages() != 0) {
+      unpaged_.clear();
+      for (const engine_hash name : names) {
+        if (!pages_.remove(name, medium, each_medium)) unpaged_.push_back(name);
+      }
+      names = unpaged_;
+    }
+    blocks_.remove(names, medium, each_medium);
+  }
+  // Where every medium is meant, not to be on one of them is no surprise.
+  if (removed.all_media) each_medium.unknown_removals = 0;
+  tally.add(each_medium);
+}
+
+bool worker_applier::clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally) {
+  const bool is_everything = speaks_standard(registration_.type) || registration_.worker.kind == publisher_class::pool;
+  media_mask which = is_everything ? all_media : mask_of(registration_.medium);
+  if (cleared.scope.medium) which = mask_of(*cleared.scope.medium);
+  // The standard scopes a clear by the dimensions it names; an engine's clear names none and means all of them.
+  const event_scope& scope = cleared.scope;
+  std::vector<const partition*> only;
+  if (scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0) {
+    if (is_in_scope(home_->key(), scope)) only.push_back(home_.get());
+    for (const auto& [key, home] : others_) {
+      if (is_in_scope(key, scope)) only.push_back(home.get());
+    }
+    if (only.empty()) return true;
+  }
+  if (!blocks_.clear_some(which, only, budget, tally)) return false;
+  pages_.forget(which, only);
+  if (only.empty()) uncounted_.clear(which);
+  return true;
+}
+
+bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
+  pages_.forget(all_media, {});
+  uncounted_.clear(all_media);
+  // A batch may have been left in the middle of a clear, whose cursor this pass then only finishes: go round until nothing is left.
+  return blocks_.clear_some(all_media, {}, budget, tally) && blocks_.names() == 0;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,83 @@
+// Applies the events of one worker to the index: fills in what the registration says, hashes tokens, and keeps to the rules of its
+// publisher.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/catalog.hpp"
+#include "core/event.hpp"
+#include "core/lane_blocks.hpp"
+#include "core/reblocker.hpp"
+#include "core/registration.hpp"
+#include "core/uncounted_groups.hpp"
+
+namespace kvc::core {
+
+/// What one worker's applier keeps to; see event_applier::options.
+struct applier_options {
+  std::size_t max_orphans = 65'536;
+  std::shared_ptr<lane_names> lane = {};
+  std::size_t max_partitions = 256;
+};
+
+/// One worker's events, on the lane that owns it.
+///
+/// Story: a decoded event names blocks in the engine's words. This class decides which partition it speaks about (the registration's, or
+/// another one when the event says so: an adapter, or the full envelope of the standard), hashes its tokens, and moves the worker's blocks.
+/// Rules: blocks of another size than registered open a partition of their own for publishers of the standard envelope, where the size is
+/// part of the identity, and are taken apart or joined for engines (see reblocker; key lists cannot be, so such blocks are skipped). Events
+/// of groups that cannot answer for a whole prefix are tracked by name and never counted, and so are their removals. Tokens that do not fit
+/// the names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is
+/// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
+/// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
+/// It clears the partitions that agree with every dimension it names: all of them when it names none. Lane: all members on the owning lane.
+class worker_applier {
+ public:
+  /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
+  worker_applier(const registration& from, const member& who, catalog& partitions, const applier_options& limits);
+
+  void store(const stored_event& stored, apply_tally& tally);
+  void remove(const removed_event& removed, apply_tally& tally);
+  /// Looks at about `budget` blocks. True when done; until then the same event must be passed, and nothing else may be called.
+  [[nodiscard]] bool clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally);
+
+  /// Forgets everything the worker holds, about `budget` blocks per call. True when nothing is left.
+  [[nodiscard]] bool drop_some(std::size_t budget, apply_tally& tally);
+
+  /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
+  void leave() { catalog_->leave(member_.id); }
+
+  [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }
+  /// Blocks of groups that are never counted as prefix.
+  [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
+
+ private:
+  [[nodiscard]] std::shared_ptr<partition> home_of(const event_scope& scope);
+  /// Groups of one engine may use one hash for different blocks, so every group but the first has a name space of its own. A publisher on
+  /// the standard hash gives equal names to equal blocks only, in any group.
+  [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
+  [[nodiscard]] std::span<const engine_hash> names_in_group(const std::vector<engine_hash>& names, std::uint32_t group);
+  [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
+  void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
+  void store_by_name(store_command command, apply_tally& tally);
+  void remember_medium(medium_id medium);
+
+  registration registration_;
+  member member_;
+  catalog* catalog_;
+  applier_options limits_;
+  bool has_standard_names_;                                     ///< the publisher names blocks by the standard hash, as far as is known
+  std::shared_ptr<partition> home_;                             ///< the registration's own
+  std::map<partition_key, std::shared_ptr<partition>> others_;  ///< opened by events
+  lane_blocks blocks_;
+  reblocker pages_;
+  uncounted_groups uncounted_;
+  std::vector<engine_hash> names_;  ///< reused between events
+  std::vector<engine_hash> unpaged_;
+  std::vector<local_hash> locals_;
+};
+
+}  // namespace kvc::core

@@ -1,0 +1,81 @@
+#include "net/event_hash.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::net {
+namespace {
+
+using kind = tape_value::kind;
+
+constexpr std::size_t few_names = 16;        ///< up to here comparing all pairs beats sorting a copy
+constexpr std::size_t integer_digits = 16;   ///< hexadecimal digits of a 64-bit number
+constexpr std::size_t longest_digest = 128;  ///< hexadecimal digits; SHA-512
+
+template <class Integer>
+std::optional<Integer> number_of(std::string_view digits, int base) {
+  Integer number = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number, base);
+  if (failure != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
+bool is_hexadecimal(std::string_view text) {
+  return !text.empty() && text.size() <= longest_digest && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+core::engine_hash name_of_digits(std::string_view digits, core::digest_names& digests) {
+  if (digits.size() <= integer_digits) return core::engine_hash{number_of<std::uint64_t>(digits, 16).value_or(0)};
+  std::array<std::byte, longest_digest / 2> bytes{};
+  std::size_t count = 0;
+  if (digits.size() % 2 != 0) {  // an odd number of digits is one with a leading zero
+    bytes[count++] = static_cast<std::byte>(number_of<std::uint8_t>(digits.substr(0, 1), 16).value_or(0));
+    digits.remove_prefix(1);
+  }
+  for (; !digits.empty(); digits.remove_prefix(2)) {
+    bytes[count++] = static_cast<std::byte>(number_of<std::uint8_t>(digits.substr(0, 2), 16).value_or(0));
+  }
+  return digests.name_of(std::span(bytes).first(count));
+}
+
+}  // namespace
+
+core::engine_hash name_of_text(std::string_view text, core::digest_names& digests) {
+  if (const auto number = number_of<std::uint64_t>(text, 10)) return core::engine_hash{*number};
+  if (const auto number = number_of<std::int64_t>(text, 10)) return core::engine_hash{static_cast<std::uint64_t>(*number)};
+  const bool is_marked = text.starts_with("0x") || text.starts_with("0X");
+  const std::string_view digits = is_marked ? text.substr(2) : text;
+  if (is_hexadecimal(digits)) return name_of_digits(digits, digests);
+  return core::engine_hash{core::digest(std::as_bytes(std::span(text)))};
+}
+
+bool read_name(tape_value from, bool accepts_text, core::digest_names& digests, core::engine_hash& out) {
+  if (from.is_integer()) {
+    out = core::engine_hash{from.node().bits};
+    return true;
+  }
+  const bool is_text = accepts_text && from.is(kind::string);
+  if ((!is_text && !from.is(kind::binary)) || from.length() == 0) return false;
+  out = is_text ? name_of_text(from.text(), digests) : digests.name_of(from.bytes());
+  return true;
+}
+
+bool has_repeats(const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
+  if (names.size() <= few_names) {
+    for (auto at = names.begin(); at != names.end(); ++at) {
+      if (std::find(names.begin(), at, *at) != at) return true;
+    }
+    return false;
+  }
+  scratch = names;
+  std::ranges::sort(scratch);
+  return std::ranges::adjacent_find(scratch) != scratch.end();
+}
+
+}  // namespace kvc::net

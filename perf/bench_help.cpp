@@ -1,0 +1,102 @@
+#include "perf/bench_options.hpp"
+
+namespace kvc::perf {
+namespace {
+
+constexpr std::string_view program_help = R"(kv-conductor-bench: measures the index, and makes the workloads to measure it on
+
+  kv-conductor-bench index FILE.kvwl [flags]     one mode: figures as a table or as JSON
+  kv-conductor-bench index-table DIR [flags]     all modes and workloads: a page of figures beside their bars
+  kv-conductor-bench coordinator [flags]         the fleet coordinator's tables
+  kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
+
+`kv-conductor-bench COMMAND --help` teaches the flags. Measure a release build (cmake --preset release).
+)";
+
+constexpr std::string_view index_head = R"(Usage: kv-conductor-bench index [FILE.kvwl] [flags]
+
+  --mode MODE      what is measured (default sequential):
+)";
+
+constexpr std::string_view index_tail =
+    R"(  --design DESIGN  runs, our index (default); or positional, the published per-block design with jump search, for
+                   comparison: modes sequential, saturation, memory, deep and ragged
+  --stride N       positions that the positional design jumps over (default 64)
+  --repeat N       run N times, each in a process of its own: medians, least and greatest (default 1)
+  --json           for programs: medians at the top, `min` and `max` beside them
+  --no-yardstick   leave out the constants of the machine
+
+Times are nanoseconds. touch32 and touch512 (a prefetched random update in so many MiB), miss (a dependent cache miss),
+compare and compare_cold (two hashes compared, in cache and out of it) are constants of this machine from the same run:
+carry event_touches, query_mean_misses and query_p99_misses from machine to machine, not nanoseconds.
+)";
+
+constexpr std::string_view table_help = R"(Usage: kv-conductor-bench index-table DIR [flags]
+
+Replays m1, m2, m3, m4, s64 and s256.kvwl of DIR as far as they are there, measures all shapes, and writes a page in
+Markdown: every bar with its figure and whether it is met, the workloads, the positional design beside ours, the machine.
+With all files and --repeat 5 it takes about half an hour on a quiet machine, and some 16 GiB.
+
+  --repeat N       runs of each; figures are medians (default 5)
+  --out FILE.md    write there (default: standard output)
+  --commit TEXT    what was measured (default: what git says in the current folder)
+  --no-reference   leave out the positional design, which takes most of the time
+)";
+
+constexpr std::string_view coordinator_help = R"(Usage: kv-conductor-bench coordinator [flags]
+
+  --mode MODE      registry, usage, eviction, blend, or all (default)
+  --json           for programs
+  --no-yardstick   leave out the constants of the machine
+)";
+
+constexpr std::string_view make_help = R"(Usage: kv-conductor-bench make conversations OUT.kvwl [flags]
+       kv-conductor-bench make agents OUT.kvwl [flags]
+       kv-conductor-bench make trace FILE.jsonl OUT.kvwl [flags]
+
+Plays requests through engines with LRU prefix caches and writes what an index hears: queries, stores, removals. The same
+flags give the same file on every machine.
+
+  conversations    chats that grow turn by turn behind one system prompt
+  agents           tasks that ask many short branches of one trunk at once
+  trace            a Mooncake request trace (JSON lines)
+
+All kinds
+  --workers N        engines, 1 to 65536 (default 64)
+  --cache-blocks N   blocks that one engine can hold (default 16384)
+  --requests N       requests; with trace 0 = all (default 100000; trace: all)
+  --route KIND       random: any engine; affine: what belongs together goes to one engine (default random)
+  --seed N           fixes everything that is random (default 1)
+
+conversations: --system-blocks N (default 64), --turn-blocks N per turn on average (16), --answer-blocks N per answer on
+  average (4), --new SHARE of requests that begin a chat (0.3), --chats N remembered (4096)
+agents: --system-blocks N (default 32), --turn-blocks N that a trunk grows by from fan to fan on average (8),
+  --branch-blocks N on average (3), --fan-out N branches per fan (64), --fans N per task at most (6), --tasks N at once (32)
+trace: --block-size N tokens, a divisor of 512 (default 64), --copies N of the trace with texts of their own (1)
+)";
+
+}  // namespace
+
+std::string bench_help(bench_command command) {
+  switch (command) {
+    case bench_command::index: {
+      std::string text(index_head);
+      for (const bench_mode& mode : bench_modes()) {
+        text += "                     " + std::string(mode.name) + std::string(12 - mode.name.size(), ' ') + std::string(mode.about) +
+                (mode.replay == nullptr ? " (no file)\n" : "\n");
+      }
+      return text + std::string(index_tail);
+    }
+    case bench_command::index_table:
+      return std::string(table_help);
+    case bench_command::coordinator:
+      return std::string(coordinator_help);
+    case bench_command::make:
+      return std::string(make_help);
+    case bench_command::help:
+      break;
+  }
+  return std::string(program_help);
+}
+
+}  // namespace kvc::perf

@@ -1,0 +1,267 @@
+#include "perf/bench_options.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <span>
+
+namespace kvc::perf {
+namespace {
+
+/// Walks the words of one command. The first fault is kept; what follows it is ignored.
+class word_reader {
+ public:
+  word_reader(std::span<const std::string> words, std::string& error) : words_(words), error_(error) {}
+
+  /// Steps to the next word; false at the end and after a fault.
+  bool next() {
+    if (!error_.empty() || at_ == words_.size()) return false;
+    word_ = words_[at_++];
+    has_value_ = false;
+    if (const auto equals = word_.find('='); word_.starts_with("--") && equals != std::string_view::npos) {
+      value_ = word_.substr(equals + 1);
+      word_ = word_.substr(0, equals);
+      has_value_ = true;
+    }
+    was_read_ = false;
+    return true;
+  }
+  [[nodiscard]] std::string_view word() const noexcept { return word_; }
+
+  /// Whether the word is the switch `name`.
+  bool is(std::string_view name) {
+    if (word_ != name) return false;
+    was_read_ = true;
+    if (has_value_) fail(std::string(name) + " takes no value");
+    return true;
+  }
+
+  /// The following read their value into `into` when the word is the flag `name`.
+  bool text(std::string_view name, std::string& into) {
+    if (!take(name)) return false;
+    if (value_.empty()) fail(std::string(name) + " needs a value");
+    into = value_;
+    return true;
+  }
+  template <class Whole>
+  bool whole(std::string_view name, Whole& into, std::uint64_t least, std::uint64_t most) {
+    if (!take(name)) return false;
+    std::uint64_t number = 0;
+    const auto [end, failed] = std::from_chars(value_.data(), value_.data() + value_.size(), number);
+    if (failed != std::errc() || end != value_.data() + value_.size() || number < least || number > most) {
+      fail(std::string(name) + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    into = static_cast<Whole>(number);
+    return true;
+  }
+  bool share(std::string_view name, double& into) {
+    if (!take(name)) return false;
+    double number = 0;
+    const auto [end, failed] = std::from_chars(value_.data(), value_.data() + value_.size(), number);
+    if (failed != std::errc() || end != value_.data() + value_.size() || !(number >= 0) || number > 1) {
+      fail(std::string(name) + " must be a number from 0 to 1");
+    }
+    into = number;
+    return true;
+  }
+  /// `second` is stored as true, `first` as false.
+  bool choice(std::string_view name, bool& into, std::string_view first, std::string_view second) {
+    if (!take(name)) return false;
+    if (value_ != first && value_ != second) fail(std::string(name) + " must be " + std::string(first) + " or " + std::string(second));
+    into = value_ == second;
+    return true;
+  }
+
+  /// The word itself, as the next operand that is still missing.
+  void operand(std::initializer_list<std::string*> places) {
+    if (was_read_) return;
+    if (word_.starts_with("-")) return fail("unknown flag " + std::string(word_));
+    for (std::string* place : places) {
+      if (!place->empty()) continue;
+      *place = word_;
+      return;
+    }
+    fail("unexpected word " + std::string(word_));
+  }
+  void fail(std::string reason) {
+    if (error_.empty()) error_ = std::move(reason);
+  }
+
+ private:
+  bool take(std::string_view name) {
+    if (word_ != name) return false;
+    was_read_ = true;
+    if (has_value_) return true;
+    value_ = {};
+    if (at_ == words_.size()) {
+      fail(std::string(name) + " needs a value");
+    } else {
+      value_ = words_[at_++];
+    }
+    return true;
+  }
+
+  std::span<const std::string> words_;
+  std::string& error_;
+  std::size_t at_ = 0;
+  std::string_view word_;
+  std::string_view value_;
+  bool has_value_ = false;
+  bool was_read_ = false;
+};
+
+constexpr std::uint32_t most_repeats = 1'000;
+
+void read_index(word_reader& words, index_plan& plan) {
+  std::string mode = "sequential";
+  bool is_positional = false;
+  bool has_stride = false;
+  while (words.next()) {
+    const bool known = words.text("--mode", mode) || words.choice("--design", is_positional, "runs", "positional") ||
+                       words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
+    if (words.whole("--stride", plan.setup.stride, 1, bench_positional::max_positions)) {
+      has_stride = true;
+    } else if (words.is("--json")) {
+      plan.as_json = true;
+    } else if (words.is("--no-yardstick")) {
+      plan.with_yardstick = false;
+    } else {
+      words.operand({&plan.file});
+    }
+  }
+  plan.setup.design = is_positional ? bench_design::positional : bench_design::runs;
+  plan.mode = find_bench_mode(mode);
+  if (plan.mode == nullptr) {
+    std::string names;
+    for (const bench_mode& each : bench_modes()) names += (names.empty() ? "" : ", ") + std::string(each.name);
+    return words.fail("there is no mode " + mode + "; --mode is one of " + names);
+  }
+  const bool wants_file = plan.mode->replay != nullptr;
+  if (wants_file && plan.file.empty()) words.fail("mode " + mode + " replays a workload file; name one (FILE.kvwl)");
+  if (!wants_file && !plan.file.empty()) words.fail("mode " + mode + " makes its own blocks and reads no file");
+  if (is_positional && !plan.mode->drives_any_design) words.fail("mode " + mode + " measures --design runs only");
+  if (has_stride && !is_positional) words.fail("--stride belongs to --design positional");
+}
+
+void read_table(word_reader& words, table_plan& plan) {
+  while (words.next()) {
+    const bool known =
+        words.text("--out", plan.out) || words.text("--commit", plan.commit) || words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
+    if (words.is("--no-reference")) {
+      plan.with_reference = false;
+    } else {
+      words.operand({&plan.folder});
+    }
+  }
+  if (plan.folder.empty()) words.fail("name the folder of the workload files");
+}
+
+void read_coordinator(word_reader& words, coordinator_plan& plan) {
+  while (words.next()) {
+    if (words.text("--mode", plan.mode)) continue;
+    if (words.is("--json")) {
+      plan.as_json = true;
+    } else if (words.is("--no-yardstick")) {
+      plan.with_yardstick = false;
+    } else {
+      words.operand({});
+    }
+  }
+  const std::string_view mode = plan.mode;
+  if (mode != "all" && mode != "registry" && mode != "usage" && mode != "eviction" && mode != "blend") {
+    words.fail("--mode must be all, registry, usage, eviction or blend");
+  }
+}
+
+bool read_shape(word_reader& words, maker_plan& plan) {
+  constexpr std::uint64_t most = 4'096;
+  switch (plan.kind) {
+    case maker_kind::conversations:
+      return words.whole("--system-blocks", plan.conversations.system_blocks, 1, most) ||
+             words.whole("--turn-blocks", plan.conversations.turn_blocks, 1, most) ||
+             words.whole("--answer-blocks", plan.conversations.answer_blocks, 0, most) ||
+             words.whole("--chats", plan.conversations.chats, 1, 16'777'216) || words.share("--new", plan.conversations.new_share);
+    case maker_kind::agents:
+      return words.whole("--system-blocks", plan.agents.system_blocks, 1, most) ||
+             words.whole("--turn-blocks", plan.agents.turn_blocks, 1, most) ||
+             words.whole("--branch-blocks", plan.agents.branch_blocks, 1, most) ||
+             words.whole("--fan-out", plan.agents.fan_out, 1, 1'000'000) || words.whole("--fans", plan.agents.fans, 1, 64) ||
+             words.whole("--tasks", plan.agents.tasks, 1, 1'000'000);
+    case maker_kind::trace:
+      return words.whole("--block-size", plan.trace.block_size, 1, 512) || words.whole("--copies", plan.trace.copies, 1, 1'000);
+  }
+  return false;
+}
+
+void read_make(word_reader& words, const std::string& kind, maker_plan& plan) {
+  if (kind == "conversations") {
+    plan.kind = maker_kind::conversations;
+  } else if (kind == "agents") {
+    plan.kind = maker_kind::agents;
+  } else if (kind == "trace") {
+    plan.kind = maker_kind::trace;
+    plan.requests = 0;
+  } else {
+    return words.fail(kind.empty() ? "name what to make: conversations, agents or trace"
+                                   : "cannot make " + kind + "; it is one of conversations, agents, trace");
+  }
+  const bool is_trace = plan.kind == maker_kind::trace;
+  while (words.next()) {
+    const bool known = read_shape(words, plan) || words.whole("--workers", plan.workers, 1, bench_workload::max_workers) ||
+                       words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
+                       words.whole("--requests", plan.requests, is_trace ? 0 : 1, 1'000'000'000) ||
+                       words.whole("--seed", plan.seed, 0, ~std::uint64_t{0}) ||
+                       words.choice("--route", plan.is_affine, "random", "affine");
+    if (known) continue;
+    if (is_trace) {
+      words.operand({&plan.trace.path, &plan.out});
+    } else {
+      words.operand({&plan.out});
+    }
+  }
+  if (is_trace && plan.trace.path.empty()) words.fail("name the trace to read (FILE.jsonl) and the file to write");
+  if (plan.out.empty()) words.fail("name the file to write (OUT.kvwl)");
+  if (512 % plan.trace.block_size != 0) words.fail("--block-size must divide the trace's 512 tokens: 1, 2, 4, ... 512");
+  constexpr std::uint64_t most_blocks = 268'435'456;
+  if (std::uint64_t{plan.workers} * plan.cache_blocks > most_blocks) {
+    words.fail("--workers times --cache-blocks must not exceed " + std::to_string(most_blocks) + "; the caches would not fit into memory");
+  }
+}
+
+}  // namespace
+
+bench_options parse_bench_options(const std::vector<std::string>& words) {
+  bench_options parsed;
+  const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string(); };
+  bool wants_help = false;
+  for (const std::string& each : words) wants_help |= each == "--help" || each == "-h";
+  if (word(0) == "index") {
+    parsed.command = bench_command::index;
+  } else if (word(0) == "index-table") {
+    parsed.command = bench_command::index_table;
+  } else if (word(0) == "coordinator") {
+    parsed.command = bench_command::coordinator;
+  } else if (word(0) == "make") {
+    parsed.command = bench_command::make;
+  } else if (!wants_help) {
+    parsed.error = words.empty() ? "say what to do: index, index-table, coordinator or make"
+                                 : "there is no command " + word(0) + "; it is one of index, index-table, coordinator, make";
+    return parsed;
+  }
+  if (wants_help) {
+    parsed.help = bench_help(parsed.command);
+    parsed.command = bench_command::help;
+    return parsed;
+  }
+  const bool is_make = parsed.command == bench_command::make;
+  const auto behind = std::span<const std::string>(words).subspan(is_make && words.size() > 1 ? 2 : 1);
+  word_reader reader(behind, parsed.error);
+  if (parsed.command == bench_command::index) read_index(reader, parsed.index);
+  if (parsed.command == bench_command::index_table) read_table(reader, parsed.table);
+  if (parsed.command == bench_command::coordinator) read_coordinator(reader, parsed.coordinator);
+  if (is_make) read_make(reader, word(1), parsed.make);
+  return parsed;
+}
+
+}  // namespace kvc::perf

@@ -1,0 +1,61 @@
+// The command line of kv-conductor-bench: words, ranges, defaults, and the help that teaches them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/bench_design.hpp"
+#include "perf/bench_maker.hpp"
+#include "perf/bench_modes.hpp"
+
+namespace kvc::perf {
+
+/// What is to be done.
+enum class bench_command : std::uint8_t { help, index, index_table, coordinator, make };
+
+/// `index`: one mode.
+struct index_plan {
+  const bench_mode* mode = nullptr;  ///< never null after parsing
+  std::string file;                  ///< empty exactly when the mode replays none
+  bench_setup setup;
+  std::uint32_t repeat = 1;
+  bool as_json = false;
+  bool with_yardstick = true;
+};
+
+/// `index-table`: everything there is a bar for.
+struct table_plan {
+  std::string folder;  ///< where the workload files lie
+  std::string out;     ///< empty: standard output
+  std::string commit;  ///< empty: ask git in the current folder
+  std::uint32_t repeat = 5;
+  bool with_reference = true;  ///< also the positional design
+};
+
+/// `coordinator`: the fleet coordinator's tables.
+struct coordinator_plan {
+  std::string mode = "all";
+  bool as_json = false;
+  bool with_yardstick = true;
+};
+
+/// What the command line says. Only the plan of the command counts.
+struct bench_options {
+  bench_command command = bench_command::help;
+  index_plan index;
+  table_plan table;
+  coordinator_plan coordinator;
+  maker_plan make;
+  std::string help;   ///< for `help`: what to print
+  std::string error;  ///< empty: everything is fine
+};
+
+/// Reads the words behind the program's name: `--name value` and `--name=value`. Never exits, never prints. Pure.
+[[nodiscard]] bench_options parse_bench_options(const std::vector<std::string>& words);
+
+/// The help of one command, or of the program. Pure.
+[[nodiscard]] std::string bench_help(bench_command command);
+
+}  // namespace kvc::perf

@@ -1,0 +1,36 @@
+// A mode from start to figures: once in this process, or several times, each in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+#include "perf/bench_design.hpp"
+#include "perf/bench_modes.hpp"
+#include "perf/bench_report.hpp"
+#include "perf/bench_summary.hpp"
+
+namespace kvc::perf {
+
+/// What is run.
+struct bench_job {
+  const bench_mode* mode = nullptr;      ///< never null
+  const bench_workload* file = nullptr;  ///< not null when the mode replays one
+  bench_setup setup;
+  bool with_yardstick = true;
+};
+
+/// Appends the constants of the machine.
+void add_yardstick(bench_report& report);
+
+/// Runs the job here. After the mode's own figures come the yardstick's and, where both are there, the ratios that carry figures between
+/// machines: `event_touches` (event_ns_per_block in touch512), `query_mean_misses` and `query_p99_misses` (query_ns in miss).
+[[nodiscard]] bench_report run_job(const bench_job& job);
+
+/// Runs the job `repeat` times, at least once. More than once: each run in a child process, so that all start from the same fresh allocator
+/// and none inherits the pages of the one before; progress goes to standard error. No other thread may be running.
+/// Error: a sentence about the run that failed.
+[[nodiscard]] boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat);
+
+}  // namespace kvc::perf

@@ -1,0 +1,50 @@
+#include "core/cell_sweep.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace kvc::test {
+
+using namespace kvc::core;
+
+BOOST_AUTO_TEST_SUITE(cell_sweep)
+
+BOOST_AUTO_TEST_CASE(vectors_say_what_plain_code_says) {
+  // Whatever instructions the CPU has, for every length at the edges and cells with and without the mark of holes.
+  std::mt19937_64 random(20'261'121);
+  for (const std::size_t count : {64U, 128U, 1'024U}) {
+    std::vector<dense_cell> cells(count);
+    for (auto& each : cells) {
+      const auto cutoff = static_cast<std::uint32_t>(random() % 4 == 0 ? 0 : random() % (max_run_blocks + 1));
+      each.store(cell_word(cutoff, random() % 8 == 0).bits());
+    }
+    for (const std::uint32_t length : {1U, 2U, 63U, 2'048U, max_run_blocks - 1, max_run_blocks}) {
+      std::vector<std::uint64_t> full(count / 64);
+      std::vector<std::uint64_t> partial(count / 64);
+      std::vector<std::uint64_t> plain_full(count / 64);
+      std::vector<std::uint64_t> plain_partial(count / 64);
+      sweep_cells(cells.data(), count, length, full.data(), partial.data());
+      sweep_cells_scalar(cells.data(), count, length, plain_full.data(), plain_partial.data());
+      BOOST_TEST(full == plain_full, boost::test_tools::per_element());
+      BOOST_TEST(partial == plain_partial, boost::test_tools::per_element());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_cell_is_full_partial_or_neither) {
+  std::vector<dense_cell> cells(64);
+  cells[0].store(cell_word(5, false).bits());
+  cells[1].store(cell_word(4, true).bits());
+  cells[2].store(cell_word(0, true).bits());  // holds blocks behind a hole only
+  std::uint64_t full = 0;
+  std::uint64_t partial = 0;
+  sweep_cells(cells.data(), cells.size(), 5, &full, &partial);
+  BOOST_TEST(full == 1U);
+  BOOST_TEST(partial == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test

@@ -1,0 +1,172 @@
+// The applier where one stream speaks for several ranks or backends.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/worker_numbers.hpp"
+#include "tests/support/applier_stream.hpp"
+
+namespace {
+
+using namespace kvc::core;
+using namespace kvc::test::applier;
+
+/// A stream whose applier may open further workers.
+struct owned_stream : stream {
+  worker_numbers numbers;
+
+  explicit owned_stream(const registration& with) : stream(with) {
+    event_applier::options limits;
+    limits.next_worker = [this] { return std::optional(worker_id{100 + numbers.next()->get()}); };
+    applier = std::make_unique<kvc::core::event_applier>(with, who, all, limits);
+  }
+
+  void apply_for(std::optional<std::uint32_t> rank, event what) {
+    event_batch batch;
+    if (rank) batch.rank = dp_rank{*rank};
+    batch.events.push_back(std::move(what));
+    kvc::core::event_applier::progress at;
+    BOOST_TEST(applier->apply_some(batch, at, plenty, tally));
+  }
+  void store_for(std::optional<std::uint32_t> rank, std::uint64_t name, const words& tokens, const event_scope& scope = {}) {
+    stored_event made;
+    made.scope = scope;
+    made.hashes = names({name});
+    made.tokens = tokens;
+    made.has_tokens = true;
+    apply_for(rank, made);
+  }
+
+  /// The deepest member per rank, as the rows of an answer have it.
+  [[nodiscard]] std::map<std::uint32_t, std::uint32_t> by_rank(const words& tokens) const {
+    const auto view = all.view().get();
+    const auto* home = view->find(registered(publisher_type::vllm).partition);
+    std::map<std::uint32_t, std::uint32_t> depths;
+    if (home == nullptr) return depths;
+    std::vector<local_hash> query;
+    hash_blocks(tokens, block_size, seed, query);
+    match_result answer;
+    home->partition->index().match(query, home->scope, answer);
+    for (const member& each : home->members) {
+      auto& deepest = depths[each.key.rank.get()];
+      deepest = std::max(deepest, answer.of(each.id).any);
+    }
+    return depths;
+  }
+};
+
+using ranks = std::map<std::uint32_t, std::uint32_t>;
+
+registration of_rank(publisher_type type, std::uint32_t rank) {
+  registration made = registered(type);
+  made.worker.rank = dp_rank{rank};
+  return made;
+}
+
+event_scope of_backend(std::string name) {
+  event_scope made;
+  made.backend = std::move(name);
+  return made;
+}
+
+BOOST_AUTO_TEST_SUITE(event_applier_owners)
+
+BOOST_AUTO_TEST_CASE(a_batch_speaks_for_the_rank_it_carries) {
+  // A relay has one port for all ranks; what rank 1 holds and clears is not rank 0's.
+  owned_stream at(registered(publisher_type::tensorrt_llm));
+  at.store_for(0, 11, {1, 2});
+  at.store_for(1, 11, {3, 4});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 1}, {1, 0}}));
+  BOOST_TEST((at.by_rank({3, 4}) == ranks{{0, 0}, {1, 1}}));
+
+  at.apply_for(1, removed_event{.scope = {}, .hashes = names({11})});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 1}, {1, 0}}));
+  BOOST_TEST((at.by_rank({3, 4}) == ranks{{0, 0}, {1, 0}}));
+  at.store_for(1, 12, {5, 6});
+  at.apply_for(0, cleared_event{});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 0}, {1, 0}}));
+  BOOST_TEST((at.by_rank({5, 6}) == ranks{{0, 0}, {1, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(an_event_s_own_rank_goes_before_its_batch_s) {
+  // The envelope carries a rank per event.
+  owned_stream at(registered(publisher_type::standard));
+  event_scope scope;
+  scope.rank = dp_rank{2};
+  at.store_for(1, 11, {1, 2}, scope);
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 0}, {2, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(rank_0_is_also_what_an_engine_without_ranks_fills_in) {
+  // Its registration knows better, until the stream shows that it speaks for others.
+  owned_stream at(of_rank(publisher_type::vllm, 3));
+  at.store_for(0, 11, {1, 2});
+  at.store_for({}, 12, {3, 4});
+  at.store_for(3, 13, {5, 6});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{3, 1}}));
+  BOOST_TEST(at.applier->owners() == 1U);
+
+  at.store_for(1, 14, {7, 8});
+  at.store_for(0, 15, {9, 9});
+  BOOST_TEST((at.by_rank({7, 8}) == ranks{{0, 0}, {1, 1}, {3, 0}}));
+  BOOST_TEST((at.by_rank({9, 9}) == ranks{{0, 1}, {1, 0}, {3, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(owners_are_bounded) {
+  // A publisher that invents ranks gets no more than so many.
+  owned_stream at(registered(publisher_type::tensorrt_llm));
+  for (std::uint32_t rank = 0; rank < kvc::core::event_applier::max_owners + 5; ++rank) at.store_for(rank, 11, {1, 2});
+  BOOST_TEST(at.applier->owners() == kvc::core::event_applier::max_owners);
+  BOOST_TEST(at.tally.skipped == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_clear_of_one_backend_of_a_pool_leaves_the_others) {
+  // A master speaks for all its nodes on one stream.
+  owned_stream at(registered(publisher_type::mooncake, publisher_class::pool));
+  at.store_for(0, 11, {1, 2}, of_backend("node-1"));
+  at.store_for(0, 11, {3, 4}, of_backend("node-2"));
+  BOOST_TEST(at.applier->owners() == 2U);
+  at.apply_for(0, cleared_event{.scope = of_backend("node-1")});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 0}}));
+  BOOST_TEST((at.by_rank({3, 4}) == ranks{{0, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(leaving_and_dropping_end_all_owners) {
+  // An unregistered stream leaves nothing behind, for whomever it spoke.
+  owned_stream at(registered(publisher_type::tensorrt_llm));
+  for (std::uint32_t rank = 0; rank < 4; ++rank) at.store_for(rank, 11 + rank, {1, 2});
+  BOOST_TEST(at.applier->names() == 4U);
+  at.applier->leave();
+  BOOST_TEST(at.all.view().get()->partitions.empty());
+  while (!at.applier->drop_some(2, at.tally)) continue;
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.applier->held_on(medium_id::gpu) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(events_about_objects_are_counted_as_unplaced) {
+  // Until somebody keeps the objects, nobody can tell which blocks they hold.
+  owned_stream at(registered(publisher_type::mooncake, publisher_class::pool));
+  object_event seen;
+  seen.scope.object_key = "key";
+  at.apply_for({}, seen);
+  BOOST_TEST(at.tally.unplaced == 1U);
+  BOOST_TEST(at.applier->names() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_removal_may_mean_every_medium) {
+  // A store labels its only removal with a medium of no meaning.
+  stream at(registered(publisher_type::mooncake, publisher_class::pool));
+  at.store({11}, {1, 2}, on(medium_id::disk));
+  at.store({11}, {1, 2}, on(medium_id::cpu));
+  at.apply(removed_event{.scope = on(medium_id::cpu), .hashes = names({11}), .all_media = true});
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

@@ -1,0 +1,113 @@
+// How the index keeps trunks whole: chains that many workers take further, each leaving them somewhere.
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/catalog.hpp"
+#include "core/quiescence.hpp"
+#include "tests/support/real_worker.hpp"
+
+namespace kvc::test {
+namespace {
+
+using namespace kvc::core;
+
+constexpr std::uint64_t trunk_name = 1'000'000;
+
+struct fleet {
+  core::catalog catalog;
+  std::shared_ptr<lane_names> lane = std::make_shared<lane_names>();
+  std::vector<std::unique_ptr<real_worker>> workers;
+
+  explicit fleet(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) workers.push_back(std::make_unique<real_worker>(worker_id{i + 1}, worker_traits{}, catalog, lane));
+  }
+  /// The trunk's blocks up to `end`, then `own` blocks of the worker's own behind them.
+  void store(std::uint32_t worker, std::uint64_t end, std::uint64_t own) {
+    store_step trunk;
+    for (std::uint64_t i = 0; i < end; ++i) {
+      trunk.names.emplace_back(trunk_name + i);
+      trunk.locals.emplace_back(i + 1);
+    }
+    workers[worker]->store(trunk);
+    store_step branch;
+    branch.how = link::parent;
+    branch.parent = trunk.names.back();
+    for (std::uint64_t i = 0; i < own; ++i) {
+      branch.names.emplace_back(own_name(worker, i));
+      branch.locals.emplace_back(own_name(worker, i));
+    }
+    workers[worker]->store(branch);
+  }
+  static std::uint64_t own_name(std::uint32_t worker, std::uint64_t at) { return (worker + 1) * std::uint64_t{10'000'000} + at; }
+
+  [[nodiscard]] const prefix_index& index() const {
+    return catalog.view().get()->find(partition_number(0))->partition->index();
+  }
+  [[nodiscard]] std::uint32_t depth(std::uint32_t worker, const std::vector<local_hash>& query) const {
+    match_result answer;
+    index().match(query, {}, answer);
+    return answer.of(worker_id{worker + 1}).any;
+  }
+};
+
+std::vector<local_hash> trunk(std::uint64_t end) {
+  std::vector<local_hash> blocks;
+  for (std::uint64_t i = 0; i < end; ++i) blocks.emplace_back(i + 1);
+  return blocks;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(index_trunk)
+
+BOOST_AUTO_TEST_CASE(a_trunk_that_grows_behind_its_branches_stays_whole) {
+  // Every worker takes the trunk four blocks further than the one before and leaves it there for blocks of its own.
+  fleet all(64);
+  for (std::uint32_t worker = 0; worker < 64; ++worker) all.store(worker, (worker + 1) * 4, 8);
+
+  for (std::uint32_t worker = 0; worker < 64; ++worker) {
+    const std::uint64_t end = (worker + 1) * 4;
+    BOOST_REQUIRE(all.depth(worker, trunk(256)) == end);
+    auto branch = trunk(end);
+    for (std::uint64_t i = 0; i < 8; ++i) branch.emplace_back(fleet::own_name(worker, i));
+    BOOST_REQUIRE(all.depth(worker, branch) == end + 8);
+  }
+  BOOST_TEST(all.index().run_count() <= 65U);  // the trunk and a branch per worker; the newest branch may be the trunk's end
+  BOOST_TEST(all.index().blocks() == 256U + 64 * 8);
+}
+
+BOOST_AUTO_TEST_CASE(branches_that_moved_are_removed_by_their_names) {
+  fleet all(16);
+  for (std::uint32_t worker = 0; worker < 16; ++worker) all.store(worker, (worker + 1) * 4, 8);
+  for (std::uint32_t worker = 0; worker < 16; ++worker) {
+    for (std::uint64_t i = 8; i-- > 0;) all.workers[worker]->remove(engine_hash{fleet::own_name(worker, i)}, medium_id::gpu);
+    auto branch = trunk((worker + 1) * 4);
+    branch.emplace_back(fleet::own_name(worker, 0));
+    BOOST_REQUIRE(all.depth(worker, branch) == (worker + 1) * 4);
+    for (std::uint64_t i = (worker + 1) * 4; i-- > 0;) all.workers[worker]->remove(engine_hash{trunk_name + i}, medium_id::gpu);
+    BOOST_REQUIRE(all.depth(worker, trunk(64)) == 0);
+    BOOST_TEST(all.workers[worker]->tally().unknown_removals == 0U);
+  }
+  BOOST_TEST(all.index().blocks() == 0U);
+  BOOST_TEST(all.lane->names() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_last_holder_lets_go_of_is_not_kept) {
+  // A dead end is cut off when less than half of a run is left, and another chain may grow there.
+  fleet all(2);
+  all.store(0, 1'000, 1);
+  all.store(1, 100, 1);
+  for (std::uint64_t i = 1'000; i-- > 90;) all.workers[0]->remove(engine_hash{trunk_name + i}, medium_id::gpu);
+  (void)collect_retired();
+  BOOST_TEST(all.index().blocks() < 220U);
+  BOOST_TEST(all.depth(0, trunk(1'000)) == 90U);
+  BOOST_TEST(all.depth(1, trunk(1'000)) == 100U);
+  all.store(0, 1'000, 1);
+  BOOST_TEST(all.depth(0, trunk(1'000)) == 1'000U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test

@@ -1,0 +1,205 @@
+// Bodies that are made while they are sent, over real loopback sockets.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "core/catalog.hpp"
+#include "net/http_body.hpp"
+#include "net/http_reply.hpp"
+#include "net/http_server.hpp"
+#include "tests/support/net/raw_client.hpp"
+
+namespace {
+
+using namespace kvc;
+using namespace kvc::net;
+using namespace std::chrono_literals;
+using test::raw_answer;
+using test::raw_client;
+
+constexpr std::size_t piece_bytes = 64U << 10;
+
+struct body_counts {
+  std::atomic<int> alive{0};
+  std::atomic<std::uint64_t> made{0};
+};
+
+/// `pieces` pieces of one letter each, then what `ending` says: "last", "broken", "late", "throw", or "" to go on for ever.
+class toy_body final : public http_body {
+ public:
+  toy_body(body_counts& counts, int pieces, std::string ending) : counts_(counts), left_(pieces), ending_(std::move(ending)) {
+    ++counts_.alive;
+  }
+  ~toy_body() override { --counts_.alive; }
+
+  asio::awaitable<progress> next(lane&, std::string& into) override {
+    if (ending_.empty() || left_ > 0) {
+      --left_;
+      into.assign(piece_bytes, static_cast<char>('a' + counts_.made++ % 26));
+      co_return progress::piece;
+    }
+    if (ending_ == "broken") co_return progress::broken;
+    if (ending_ == "throw") throw std::runtime_error("the source has failed");
+    if (ending_ == "late") {
+      asio::steady_timer timer(co_await asio::this_coro::executor, 300ms);
+      error_code woken;
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+    into = "end";
+    co_return progress::last;
+  }
+
+ private:
+  body_counts& counts_;
+  int left_;
+  std::string ending_;
+};
+
+class streaming_service final : public http_service {
+ public:
+  http_plan plan(const http_request&) override { return {}; }
+  http_reply answer_now(lane&, const http_request& request, const http_plan&) override {
+    if (request.path == "/echo") return ok_reply(std::string(request.body), wire_form::text);
+    const int pieces = std::stoi("0" + std::string(request.parameter("pieces")));
+    return stream_reply(std::make_shared<toy_body>(counts, pieces, std::string(request.parameter("ending"))), wire_form::text);
+  }
+  asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override {
+    co_return answer_now(here, request, plan);
+  }
+
+  body_counts counts;
+};
+
+struct stream_server {
+  explicit stream_server(http_settings settings = {}) : lanes(1, catalog), server(lanes, service, std::move(settings)) {
+    lanes.start(false);
+    if (const auto failure = server.listen("127.0.0.1", 0)) throw std::runtime_error(failure->message());
+    server.start();
+  }
+  ~stream_server() { lanes.stop(10s); }
+
+  [[nodiscard]] raw_client connect() const { return raw_client(server.ports().front()); }
+  /// Waits for another thread's effect; false after 20 s.
+  static bool eventually(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  core::catalog catalog;
+  streaming_service service;
+  runtime lanes;
+  http_server server;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(http_stream)
+
+BOOST_AUTO_TEST_CASE(sends_a_body_in_chunks_and_keeps_the_connection) {
+  // A long answer is an answer like any other: whole, in order, and the next request follows on the same connection.
+  const stream_server under_test;
+  raw_client client = under_test.connect();
+
+  const raw_answer answer = client.ask("GET", "/stream?pieces=40&ending=last");
+  BOOST_TEST(answer.status == 200);
+  BOOST_TEST(answer.header("transfer-encoding") == "chunked");
+  BOOST_TEST(answer.header("content-length") == "");
+  BOOST_TEST(answer.body.size() == 40 * piece_bytes + 3);
+  BOOST_TEST(answer.body.ends_with("end"));
+  for (std::size_t i = 0; i < 40; ++i) BOOST_TEST(answer.body[i * piece_bytes] == static_cast<char>('a' + i % 26));
+  BOOST_TEST(client.ask("GET", "/stream?pieces=0&ending=last").body == "end");
+  BOOST_TEST(client.ask("POST", "/echo", "next").body == "next");
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(answers_head_without_making_the_body) {
+  // A probe must not cost a dump.
+  const stream_server under_test;
+  raw_client client = under_test.connect();
+
+  BOOST_TEST(client.ask("HEAD", "/stream?pieces=3&ending=last").status == 200);
+  BOOST_TEST(client.ask("POST", "/echo", "next").body == "next");
+  BOOST_TEST(under_test.service.counts.made == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(ends_the_connection_behind_the_body_for_old_clients) {
+  // HTTP/1.0 knows no chunks.
+  const stream_server under_test;
+  raw_client old = under_test.connect();
+
+  old.send("GET /stream?pieces=2&ending=last HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  const std::string all = old.receive_until_closed();
+  BOOST_TEST(all.find("Transfer-Encoding") == std::string::npos);
+  BOOST_TEST(all.find("Connection: close") != std::string::npos);
+  BOOST_TEST(all.size() - (all.find("\r\n\r\n") + 4) == 2 * piece_bytes + 3);
+}
+
+BOOST_AUTO_TEST_CASE(makes_no_more_than_a_slow_client_takes) {
+  // Memory is bounded by one piece per session, whatever the client does; a client that takes nothing is given up.
+  http_settings settings;
+  settings.write_timeout = 500ms;
+  const stream_server under_test(settings);
+  raw_client slow = under_test.connect();
+  slow.shrink_receive_buffer(1'024);
+
+  BOOST_TEST(slow.send(raw_client::request("GET", "/stream")));
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.made > 0; }));
+  BOOST_TEST(under_test.connect().ask("POST", "/echo", "quick").body == "quick");
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
+  BOOST_TEST(under_test.service.counts.made * piece_bytes < 64U << 20);  // what the kernel keeps, and no more
+  BOOST_TEST(under_test.lanes.at(0).counters.connections_timed_out.get() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(stops_when_the_client_goes_away) {
+  // Nobody makes a body that nobody reads.
+  const stream_server under_test;
+  {
+    raw_client client = under_test.connect();
+    BOOST_TEST(client.send(raw_client::request("GET", "/stream")));
+    BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.made > 3; }));
+  }
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
+  BOOST_TEST(under_test.connect().ask("POST", "/echo", "on").body == "on");
+}
+
+BOOST_AUTO_TEST_CASE(a_body_cut_short_can_be_told_from_a_whole_one) {
+  // A source that breaks, throws, or misses its deadline: the last chunk never comes.
+  http_settings settings;
+  settings.handler_timeout = 50ms;
+  const stream_server under_test(settings);
+  for (const std::string ending : {"broken", "throw", "late"}) {
+    raw_client client = under_test.connect();
+    const raw_answer cut = client.ask("GET", "/stream?pieces=2&ending=" + ending);
+    BOOST_TEST(cut.status == 0, ending);
+    BOOST_TEST(cut.body.size() == 2 * piece_bytes, ending);
+    BOOST_TEST(client.is_closed(), ending);
+  }
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(an_endless_body_does_not_hold_up_a_stop) {
+  // It would never end by itself, and a stop has a deadline.
+  stream_server under_test;
+  raw_client client = under_test.connect();
+  BOOST_TEST(client.send(raw_client::request("GET", "/stream")));
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.made > 0; }));
+  std::thread reader([&client] { (void)client.receive_until_closed(); });
+
+  BOOST_TEST(under_test.lanes.stop(10s));
+  reader.join();
+  BOOST_TEST(under_test.service.counts.alive == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
