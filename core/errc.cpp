@@ -13,6 +13,15 @@ class category final : public boost::system::error_category {
       case errc::seed_conflict: return "the partition already exists under another hash seed";
       case errc::workers_exhausted: return "every worker number has been given out; restart the service";
       case errc::service_not_found: return "no registered publisher matches";
+      case errc::hash_not_hex: return "the chunk hash is not a row of hexadecimal byte pairs";
+      case errc::model_not_allowed: return "the model name must not contain '@'";
+      case errc::salt_not_allowed: return "the cache salt must not contain '@', '/', '\\' or NUL";
+      case errc::salt_too_long: return "the cache salt is longer than 128 characters";
+      case errc::keys_exhausted: return "as many keys are tracked as this coordinator may track";
+      case errc::usage_overflow: return "the bytes of all keys together are beyond what can be counted";
+      case errc::quota_limit_invalid: return "invalid quota limit";
+      case errc::quotas_exhausted: return "as many quotas are kept as this coordinator may keep";
+      case errc::servers_exhausted: return "as many MP servers are registered as this coordinator may know";
       case errc::malformed_dump: return "the records of the dump do not fit together";
     }
     return "unknown error";

@@ -22,6 +22,10 @@ struct name_spot {
   friend bool operator==(const name_spot&, const name_spot&) = default;
 };
 
+/// A spot may also stand for a plain number, where what is found is a numbered record.
+[[nodiscard]] constexpr name_spot spot_of_number(std::uint32_t number) noexcept { return {number >> 12, number & 0xFFF}; }
+[[nodiscard]] constexpr std::uint32_t number_of(name_spot spot) noexcept { return spot.list << 12 | spot.offset; }
+
 /// Spots by the 64-bit hash of their name. One cache line is touched per key.
 ///
 /// Story: a bucket is a line: seven 8-bit tags and seven spots, and a count of entries that found it full and went on to the next one. A spot

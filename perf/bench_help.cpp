@@ -7,6 +7,7 @@ constexpr std::string_view program_help = R"(kv-conductor-bench: measures the in
 
   kv-conductor-bench index FILE.kvwl [flags]     one mode: figures as a table or as JSON
   kv-conductor-bench index-table DIR [flags]     all modes and workloads: a page of figures beside their bars
+  kv-conductor-bench coordinator [flags]         the fleet coordinator's tables
   kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
 
 `kv-conductor-bench COMMAND --help` teaches the flags. Measure a release build (cmake --preset release).
@@ -40,6 +41,13 @@ With all files and --repeat 5 it takes about half an hour on a quiet machine, an
   --out FILE.md    write there (default: standard output)
   --commit TEXT    what was measured (default: what git says in the current folder)
   --no-reference   leave out the positional design, which takes most of the time
+)";
+
+constexpr std::string_view coordinator_help = R"(Usage: kv-conductor-bench coordinator [flags]
+
+  --mode MODE      registry, usage, eviction, blend, or all (default)
+  --json           for programs
+  --no-yardstick   leave out the constants of the machine
 )";
 
 constexpr std::string_view make_help = R"(Usage: kv-conductor-bench make conversations OUT.kvwl [flags]
@@ -81,6 +89,8 @@ std::string bench_help(bench_command command) {
     }
     case bench_command::index_table:
       return std::string(table_help);
+    case bench_command::coordinator:
+      return std::string(coordinator_help);
     case bench_command::make:
       return std::string(make_help);
     case bench_command::help:

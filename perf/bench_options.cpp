@@ -157,6 +157,23 @@ void read_table(word_reader& words, table_plan& plan) {
   if (plan.folder.empty()) words.fail("name the folder of the workload files");
 }
 
+void read_coordinator(word_reader& words, coordinator_plan& plan) {
+  while (words.next()) {
+    if (words.text("--mode", plan.mode)) continue;
+    if (words.is("--json")) {
+      plan.as_json = true;
+    } else if (words.is("--no-yardstick")) {
+      plan.with_yardstick = false;
+    } else {
+      words.operand({});
+    }
+  }
+  const std::string_view mode = plan.mode;
+  if (mode != "all" && mode != "registry" && mode != "usage" && mode != "eviction" && mode != "blend") {
+    words.fail("--mode must be all, registry, usage, eviction or blend");
+  }
+}
+
 bool read_shape(word_reader& words, maker_plan& plan) {
   constexpr std::uint64_t most = 4'096;
   switch (plan.kind) {
@@ -223,11 +240,13 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
     parsed.command = bench_command::index;
   } else if (word(0) == "index-table") {
     parsed.command = bench_command::index_table;
+  } else if (word(0) == "coordinator") {
+    parsed.command = bench_command::coordinator;
   } else if (word(0) == "make") {
     parsed.command = bench_command::make;
   } else if (!wants_help) {
-    parsed.error = words.empty() ? "say what to do: index, index-table or make"
-                                 : "there is no command " + word(0) + "; it is one of index, index-table, make";
+    parsed.error = words.empty() ? "say what to do: index, index-table, coordinator or make"
+                                 : "there is no command " + word(0) + "; it is one of index, index-table, coordinator, make";
     return parsed;
   }
   if (wants_help) {
@@ -240,6 +259,7 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
   word_reader reader(behind, parsed.error);
   if (parsed.command == bench_command::index) read_index(reader, parsed.index);
   if (parsed.command == bench_command::index_table) read_table(reader, parsed.table);
+  if (parsed.command == bench_command::coordinator) read_coordinator(reader, parsed.coordinator);
   if (is_make) read_make(reader, word(1), parsed.make);
   return parsed;
 }

@@ -13,7 +13,7 @@
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, make };
+enum class bench_command : std::uint8_t { help, index, index_table, coordinator, make };
 
 /// `index`: one mode.
 struct index_plan {
@@ -34,11 +34,19 @@ struct table_plan {
   bool with_reference = true;  ///< also the positional design
 };
 
+/// `coordinator`: the fleet coordinator's tables.
+struct coordinator_plan {
+  std::string mode = "all";
+  bool as_json = false;
+  bool with_yardstick = true;
+};
+
 /// What the command line says. Only the plan of the command counts.
 struct bench_options {
   bench_command command = bench_command::help;
   index_plan index;
   table_plan table;
+  coordinator_plan coordinator;
   maker_plan make;
   std::string help;   ///< for `help`: what to print
   std::string error;  ///< empty: everything is fine

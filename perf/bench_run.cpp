@@ -15,6 +15,8 @@ void add_ratio(bench_report& report, std::string name, std::string_view figure, 
   if (measured && one && *one > 0) report.add(std::move(name), *measured / *one);
 }
 
+}  // namespace
+
 void add_yardstick(bench_report& report) {
   const bench_yardstick machine = measure_yardstick();
   report.add("touch32", machine.touch32);
@@ -26,8 +28,6 @@ void add_yardstick(bench_report& report) {
   add_ratio(report, "query_mean_misses", "query_ns_mean", "miss");
   add_ratio(report, "query_p99_misses", "query_ns_p99", "miss");
 }
-
-}  // namespace
 
 bench_report run_job(const bench_job& job) {
   bench_report report;

@@ -21,6 +21,9 @@ struct bench_job {
   bool with_yardstick = true;
 };
 
+/// Appends the constants of the machine.
+void add_yardstick(bench_report& report);
+
 /// Runs the job here. After the mode's own figures come the yardstick's and, where both are there, the ratios that carry figures between
 /// machines: `event_touches` (event_ns_per_block in touch512), `query_mean_misses` and `query_p99_misses` (query_ns in miss).
 [[nodiscard]] bench_report run_job(const bench_job& job);

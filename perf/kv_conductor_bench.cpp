@@ -1,10 +1,14 @@
-// kv-conductor-bench: measures the index on workload files and on shapes of its own, and makes such files.
+// kv-conductor-bench: measures the index on workload files and on shapes of its own, makes such files, and measures the
+// fleet coordinator's tables.
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "perf/bench_coordinator.hpp"
 #include "perf/bench_index_table.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
@@ -58,6 +62,18 @@ int run_index_table(const table_plan& plan) {
   return file ? 0 : fail("cannot write " + plan.out);
 }
 
+int run_coordinator(const coordinator_plan& plan) {
+  constexpr std::array modes{std::pair{"registry", &run_coordinator_registry}, std::pair{"usage", &run_coordinator_usage},
+                             std::pair{"eviction", &run_coordinator_eviction}, std::pair{"blend", &run_coordinator_blend}};
+  bench_report report;
+  for (const auto& [name, run] : modes) {
+    if (plan.mode == "all" || plan.mode == name) run(report);
+  }
+  if (plan.with_yardstick) add_yardstick(report);
+  const bench_summary summary({report});
+  return print(plan.as_json ? summary.json({{"mode", "coordinator-" + plan.mode}}) : summary.table());
+}
+
 int run_make(const maker_plan& plan) {
   const auto made = make_workload(plan);
   if (!made) return fail(made.error());
@@ -81,6 +97,8 @@ int main(int count, char** words) {
       return run_index(options.index);
     case bench_command::index_table:
       return run_index_table(options.table);
+    case bench_command::coordinator:
+      return run_coordinator(options.coordinator);
     case bench_command::make:
       return run_make(options.make);
     case bench_command::help:

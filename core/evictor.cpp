@@ -1,0 +1,136 @@
+#include "core/evictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kvc::core {
+
+void evictor::begin() {
+  is_planning_ = true;
+  at_ = {};
+  ++counters_.cycles;
+}
+
+bool evictor::step(std::size_t budget) {
+  while (is_planning_ && budget > 0) {
+    if (!at_.is_open) {
+      --budget;
+      is_planning_ = next_salt();
+      continue;
+    }
+    // The salt may have gone since the last step, and its number may have been given out again.
+    const auto& by_age = ledger_.keys().salts().by_age();
+    const auto found = by_age.find(at_.serial);
+    if (found == by_age.end()) {
+      at_.is_open = false;
+      continue;
+    }
+    salt_state& salt = ledger_.keys().salts()[found->second];
+    budget -= choose(salt, budget);
+    if (is_satisfied(salt)) {
+      salt.cursor = no_record;
+      at_.is_open = false;
+    }
+  }
+  return !is_planning_;
+}
+
+/// Goes on to the next salt and opens it if it is over its limit. False after the last one.
+bool evictor::next_salt() {
+  salt_table& salts = ledger_.keys().salts();
+  const auto next = salts.by_age().upper_bound(at_.serial);
+  if (next == salts.by_age().end()) return false;
+  at_ = {.serial = next->first};
+  salt_state& salt = salts[next->second];
+  const auto limit = quotas_.limit_of(salt.name);
+  if (limit && salt.bytes > salt.bytes_in_flight) open(salt, *limit);
+  return true;
+}
+
+void evictor::open(salt_state& salt, double limit) {
+  at_.mark = options_.watermark * limit;  // in the precision of the limit, as clients compute it
+  if (static_cast<long double>(salt.bytes - salt.bytes_in_flight) < at_.mark) return;
+  const std::uint64_t available = salt.keys - salt.keys_in_flight;
+  const double ratio = limit == 0 ? 1.0 : options_.ratio;
+  at_.wanted = available;
+  if (options_.unit == eviction_unit::keys) {
+    at_.wanted = static_cast<std::uint64_t>(std::floor(static_cast<double>(available) * ratio));
+    if (at_.wanted == 0 && ratio > 0) at_.wanted = std::min<std::uint64_t>(1, available);
+  }
+  at_.unseen = salt.keys;
+  at_.is_open = at_.wanted > 0;
+  if (at_.is_open) salt.cursor = salt.oldest;
+}
+
+/// Whether nothing more is to be chosen here.
+bool evictor::is_satisfied(const salt_state& salt) const noexcept {
+  if (at_.wanted == 0 || at_.unseen == 0 || salt.cursor == no_record) return true;
+  return options_.unit == eviction_unit::bytes && static_cast<long double>(salt.bytes - salt.bytes_in_flight) < at_.mark;
+}
+
+/// Looks at up to `budget` keys from the cursor on and answers how many it looked at, at least 1.
+std::size_t evictor::choose(salt_state& salt, std::size_t budget) {
+  const key_store& keys = ledger_.keys();
+  std::size_t seen = 0;
+  for (; seen < budget && !is_satisfied(salt); ++seen) {
+    const std::uint32_t key = salt.cursor;
+    salt.cursor = keys[key].newer;
+    --at_.unseen;
+    if (keys[key].piece != 0) continue;
+    --at_.wanted;
+    add_to_plan(key);
+  }
+  return std::max<std::size_t>(seen, 1);
+}
+
+void evictor::add_to_plan(std::uint32_t key) {
+  // A key that left the piece under construction may come by again, or its number may mean another key now: that goes into another piece,
+  // so that no piece has a number twice.
+  if (plan_.empty() || plan_.back().keys.size() == options_.keys_per_piece || plan_.back().id <= ledger_.newest_thinned_piece()) {
+    plan_.push_back({.id = ++last_piece_, .until = {}, .keys = {}});
+    plan_.back().keys.reserve(std::min(options_.keys_per_piece, ledger_.size() - ledger_.keys_in_flight()));
+  }
+  plan_.back().keys.push_back(key);
+  ledger_.put_in_flight(key, plan_.back().id);
+  ++counters_.planned;
+}
+
+std::vector<evictor::piece> evictor::take_pieces(time_point now) {
+  std::vector<piece> pieces;
+  pieces.reserve(plan_.size());
+  for (sent_piece& one : plan_) {
+    pieces.push_back({.id = one.id, .keys = one.keys.size()});
+    one.until = now + options_.remembered;
+    sent_.push_back(std::move(one));
+  }
+  plan_.clear();
+  return pieces;
+}
+
+const evictor::sent_piece* evictor::find(std::uint32_t id) const noexcept {
+  const auto found = std::ranges::find(sent_, id, &sent_piece::id);
+  return found == sent_.end() ? nullptr : &*found;
+}
+
+std::uint64_t evictor::release(const sent_piece& one) {
+  std::uint64_t released = 0;
+  for (const std::uint32_t key : one.keys) released += ledger_.take_out_of_flight(key, one.id) ? 1 : 0;
+  return released;
+}
+
+void evictor::failed(std::uint32_t id) {
+  const auto found = std::ranges::find(sent_, id, &sent_piece::id);
+  if (found == sent_.end()) return;
+  counters_.failed += release(*found);
+  sent_.erase(found);
+}
+
+bool evictor::expire(time_point now) {
+  if (sent_.empty() || sent_.front().until > now) return false;
+  counters_.expired += release(sent_.front());
+  sent_.pop_front();
+  return !sent_.empty();
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,61 @@
+#include "core/key_store.hpp"
+
+namespace kvc::core {
+
+void key_store::prefetch_record(std::uint64_t digest) const noexcept {
+  (void)by_digest_.find(digest, [&](name_spot spot) {
+    records_.prefetch(number_of(spot));
+    return true;
+  });
+}
+
+std::uint32_t key_store::find(const object_key& key, std::uint64_t digest) const noexcept {
+  std::uint32_t found = no_record;
+  (void)by_digest_.find(digest, [&](name_spot spot) {
+    const std::uint32_t id = number_of(spot);
+    const tracked_key& one = records_[id];
+    if (one.hash.view() != key.hash || !layouts_.matches(one.layout, key) || salts_[one.salt].name != key.salt) return false;
+    found = id;
+    return true;
+  });
+  return found;
+}
+
+result<std::uint32_t> key_store::add(const object_key& key, std::uint64_t digest) {
+  const auto layout = layouts_.join(key);
+  if (!layout) return layout.error();
+  const std::uint32_t id = records_.take();
+  if (!by_digest_.add(digest, spot_of_number(id))) {
+    records_.give_back(id);
+    layouts_.leave(*layout);
+    return make_error_code(errc::keys_exhausted);
+  }
+  tracked_key& fresh = records_[id];
+  fresh.hash.assign(key.hash);
+  fresh.layout = *layout;
+  fresh.salt = salts_.join(key.salt);
+  ++salts_[fresh.salt].keys;
+  heap_bytes_ += fresh.hash.heap_bytes();
+  return id;
+}
+
+void key_store::erase(std::uint32_t id) {
+  tracked_key& gone = records_[id];
+  by_digest_.remove(key_digest(key_of(id)), spot_of_number(id));
+  heap_bytes_ -= gone.hash.heap_bytes();
+  layouts_.leave(gone.layout);
+  --salts_[gone.salt].keys;
+  salts_.leave_if_empty(gone.salt);
+  records_.give_back(id);
+}
+
+object_key key_store::key_of(std::uint32_t id) const noexcept {
+  const tracked_key& one = records_[id];
+  object_key key;
+  key.hash = one.hash.view();
+  layouts_.fill(one.layout, key);
+  key.salt = salts_[one.salt].name;
+  return key;
+}
+
+}  // namespace kvc::core

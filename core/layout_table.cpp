@@ -1,0 +1,44 @@
+#include "core/layout_table.hpp"
+
+namespace kvc::core {
+
+result<std::uint32_t> layout_table::join(const object_key& key) {
+  const std::uint64_t hash = layout_digest(key);
+  std::uint32_t id = 0;
+  const bool is_known = by_digest_.find(hash, [&](name_spot spot) {
+    id = number_of(spot);
+    return matches(id, key);
+  });
+  if (!is_known) {
+    id = free_.empty() ? static_cast<std::uint32_t>(layouts_.size()) : free_.back();
+    if (!by_digest_.add(hash, spot_of_number(id))) return make_error_code(errc::keys_exhausted);
+    if (free_.empty()) {
+      layouts_.emplace_back();
+    } else {
+      free_.pop_back();
+    }
+    layouts_[id] = {.model = std::string(key.model), .kv_rank = key.kv_rank, .object_group = key.object_group, .keys = 0};
+    text_bytes_ += key.model.size();
+  }
+  ++layouts_[id].keys;
+  return id;
+}
+
+void layout_table::leave(std::uint32_t id) {
+  if (--layouts_[id].keys != 0) return;
+  object_key key;
+  fill(id, key);
+  by_digest_.remove(layout_digest(key), spot_of_number(id));
+  text_bytes_ -= key.model.size();
+  layouts_[id] = {};
+  free_.push_back(id);
+}
+
+void layout_table::fill(std::uint32_t id, object_key& key) const noexcept {
+  const layout& one = layouts_[id];
+  key.model = one.model;
+  key.kv_rank = one.kv_rank;
+  key.object_group = one.object_group;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,246 @@
+#include "core/evictor.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvc::test {
+namespace {
+
+using namespace kvc::core;
+using namespace std::chrono_literals;
+
+/// A ledger with ten keys "0" to "9" of 10 bytes under each salt that is asked for, and a planner over it.
+struct storage {
+  usage_ledger ledger;
+  quota_table quotas;
+  evictor planner;
+  evictor::time_point now{};
+
+  explicit storage(const evictor::options& with) : planner(ledger, quotas, with) {}
+
+  void fill(const std::string& salt) {
+    for (int i = 0; i < 10; ++i) (void)ledger.store(key(std::to_string(i), salt), 10);
+  }
+  static object_key key(std::string_view hash, std::string_view salt) { return {hash, "m", 0, 0, salt}; }
+
+  /// One whole cycle: "salt:hashes" of each piece, pieces divided by bars.
+  std::string cycle() {
+    planner.begin();
+    while (!planner.step(3)) {
+    }
+    std::string text;
+    for (const auto& piece : planner.take_pieces(now)) text += (text.empty() ? "" : "|") + keys(piece.id);
+    return text;
+  }
+  std::string keys(std::uint32_t piece) {
+    std::string text;
+    std::string salt = "?";
+    (void)planner.visit_keys(piece, 0, 1'000, [&](const object_key& each) {
+      if (each.salt != salt) text += (text.empty() ? "" : " ") + std::string(salt = each.salt) + ":";
+      text += each.hash;
+    });
+    return text;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(evictor)
+
+struct trigger_row {
+  const char* why;
+  double limit;
+  double watermark;
+  double ratio;
+  eviction_unit unit;
+  const char* wanted;
+};
+
+BOOST_AUTO_TEST_CASE(when_and_how_much) {
+  // 100 bytes in ten keys; the arithmetic is that of spec coordinator-api section 3.
+  constexpr auto by_keys = eviction_unit::keys;
+  constexpr auto by_bytes = eviction_unit::bytes;
+  const trigger_row rows[] = {{"under", 101, 1.0, 0.2, by_keys, ""},
+                              {"equality fires", 100, 1.0, 0.2, by_keys, "a:01"},
+                              {"watermark", 125, 0.8, 0.2, by_keys, "a:01"},
+                              {"just under the watermark", 126, 0.8, 0.2, by_keys, ""},
+                              {"floor", 100, 1.0, 0.39, by_keys, "a:012"},
+                              {"at least one", 100, 1.0, 0.01, by_keys, "a:0"},
+                              {"a ratio of nothing", 100, 1.0, 0.0, by_keys, ""},
+                              {"a limit of nothing takes all, whatever the ratio", 0, 1.0, 0.0, by_keys, "a:0123456789"},
+                              {"by count, not until it is enough", 10, 1.0, 0.2, by_keys, "a:01"},
+                              {"bytes: until it is under", 75, 1.0, 0.2, by_bytes, "a:012"},
+                              {"bytes: equality is not under", 80, 1.0, 0.2, by_bytes, "a:012"},
+                              {"bytes: the watermark is the goal", 100, 0.5, 0.2, by_bytes, "a:012345"},
+                              {"bytes: nothing may stay", 0, 1.0, 0.2, by_bytes, "a:0123456789"}};
+  for (const trigger_row& each : rows) {
+    BOOST_TEST_CONTEXT(each.why) {
+      storage one({.ratio = each.ratio, .watermark = each.watermark, .unit = each.unit});
+      one.fill("a");
+      (void)one.quotas.set("a", each.limit);
+
+      BOOST_TEST(one.cycle() == each.wanted);
+      BOOST_TEST(one.ledger.total_bytes() == 100U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_plan_for_all_salts_in_order_of_first_tracking) {
+  // Pieces hold no more than a server takes, and are filled across salts.
+  storage one({.ratio = 0.3, .keys_per_piece = 4});
+  for (const char* salt : {"z", "a", "rich", ""}) one.fill(salt);
+  (void)one.quotas.set("z", 50);
+  (void)one.quotas.set("a", 50);
+  (void)one.quotas.set("", 50);
+  (void)one.quotas.set("rich", 1e6);
+
+  BOOST_TEST(one.cycle() == "z:012 a:0|a:12 :01|:2");
+}
+
+BOOST_AUTO_TEST_CASE(salts_without_a_limit_are_exempt) {
+  // What an operator asks for who wants quotas for some tenants only.
+  storage one({});
+  one.fill("a");
+  one.quotas.set_default_limit(std::nullopt);
+
+  BOOST_TEST(one.cycle() == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_sent_is_not_sent_again_nor_made_up_for) {
+  // The deletions are on their way: sending them again is waste, and taking other keys instead would evict too much.
+  storage one({.ratio = 0.2});
+  one.fill("a");
+  (void)one.quotas.set("a", 90);
+  BOOST_TEST(one.cycle() == "a:01");
+
+  BOOST_TEST(one.cycle() == "");
+
+  for (const char* gone : {"0", "1"}) one.ledger.remove(storage::key(gone, "a"));
+  BOOST_TEST(one.cycle() == "");
+  BOOST_TEST(one.ledger.counters().confirmed == 2U);
+  BOOST_TEST(one.ledger.keys_in_flight() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_piece_is_planned_again_in_the_next_cycle) {
+  // No connection, no 2xx, or "ok": false: nothing was deleted.
+  storage one({.ratio = 0.4, .keys_per_piece = 2});
+  one.fill("a");
+  (void)one.quotas.set("a", 50);
+  BOOST_TEST(one.cycle() == "a:01|a:23");
+
+  one.planner.failed(1);
+  one.planner.failed(77);
+
+  BOOST_TEST(one.planner.counters().failed == 2U);
+  BOOST_TEST(one.cycle() == "a:01|a:4");  // eight keys count, of which four tenths are three
+}
+
+BOOST_AUTO_TEST_CASE(silence_ends_the_memory) {
+  // At least once: a deletion nobody confirms is asked for again.
+  storage one({.ratio = 0.2, .remembered = 30s});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  BOOST_TEST(one.cycle() == "a:01");
+  one.now += 29s;
+  BOOST_TEST(!one.planner.expire(one.now));
+  BOOST_TEST(one.cycle() == "");
+
+  one.now += 1s;
+  BOOST_TEST(!one.planner.expire(one.now));
+
+  BOOST_TEST(one.planner.counters().expired == 2U);
+  BOOST_TEST(one.planner.pieces_remembered() == 0U);
+  BOOST_TEST(one.cycle() == "a:01");
+}
+
+BOOST_AUTO_TEST_CASE(an_object_stored_again_may_go_again) {
+  // The store came after the deletion, or instead of it: either way the object is there.
+  storage one({.ratio = 0.2});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  BOOST_TEST(one.cycle() == "a:01");
+
+  (void)one.ledger.store(storage::key("0", "a"), 10);
+
+  BOOST_TEST(one.keys(1) == "a:1");
+  BOOST_TEST(one.ledger.keys_in_flight() == 1U);
+  for (const char* gone : {"1", "2", "3", "4", "5", "6", "7", "8", "9"}) one.ledger.remove(storage::key(gone, "a"));
+  (void)one.quotas.set("a", 0);
+  BOOST_TEST(one.cycle() == "a:0");
+}
+
+BOOST_AUTO_TEST_CASE(events_between_slices_move_the_planner_along) {
+  // The key under the cursor may be used, deleted, or the last of its salt.
+  storage one({.ratio = 1.0});
+  one.fill("a");
+  one.fill("b");
+  one.planner.begin();
+  BOOST_TEST(!one.planner.step(3));  // the salt, "0" and "1"
+
+  one.ledger.lookup(storage::key("2", "a"));
+  one.ledger.remove(storage::key("3", "a"));
+  BOOST_TEST(!one.planner.step(1));
+  for (int i = 0; i < 10; ++i) one.ledger.remove(storage::key(std::to_string(i), "a"));
+  while (!one.planner.step(2)) {
+  }
+
+  const auto pieces = one.planner.take_pieces(one.now);
+  std::string all;
+  for (const auto& each : pieces) all += one.keys(each.id);
+  BOOST_TEST(all == "b:0123456789");
+}
+
+BOOST_AUTO_TEST_CASE(a_number_given_out_again_is_not_told_twice) {
+  // A key leaves the piece that is being put together, and its number means another key of the same piece soon after.
+  storage one({.ratio = 1.0});
+  one.fill("a");
+  one.fill("b");
+  one.planner.begin();
+  BOOST_TEST(!one.planner.step(3));
+  one.ledger.remove(storage::key("0", "a"));
+  (void)one.ledger.store(storage::key("new", "b"), 10);
+  while (!one.planner.step(100)) {
+  }
+
+  std::string all;
+  for (const auto& each : one.planner.take_pieces(one.now)) all += one.keys(each.id) + "|";
+  BOOST_TEST(all == "a:1|a:23456789 b:0123456789new|");
+}
+
+BOOST_AUTO_TEST_CASE(keys_that_are_used_all_the_time_do_not_keep_a_cycle_from_ending) {
+  // Each use puts a key behind the planner's cursor again; two such keys would be met in turns for ever.
+  storage one({.ratio = 0.2});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  BOOST_TEST(one.cycle() == "a:01");
+  (void)one.quotas.set("a", 0);
+  one.planner.begin();
+  BOOST_TEST(!one.planner.step(1));
+  for (int i = 2; i < 10; ++i) one.ledger.remove(storage::key(std::to_string(i), "a"));
+
+  int slices = 0;
+  while (!one.planner.step(1) && ++slices < 100) one.ledger.lookup(storage::key(slices % 2 == 0 ? "1" : "0", "a"));
+
+  BOOST_TEST(slices < 20);
+  BOOST_TEST(one.planner.take_pieces(one.now).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_is_no_longer_than_its_budget) {
+  // What the longest pause of a lane is made of.
+  storage one({.ratio = 1.0});
+  for (int salt = 0; salt < 5; ++salt) one.fill("salt-" + std::to_string(salt));
+  one.planner.begin();
+  int slices = 1;
+  while (!one.planner.step(4)) ++slices;
+
+  BOOST_TEST(slices >= 55 / 4);
+  BOOST_TEST(one.planner.counters().planned == 50U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test
