@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -52,6 +53,14 @@ class event_applier {
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
   void leave();
 
+  /// See lane_blocks::evict_some; not while a batch is half applied.
+  [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
+    return blocks_.evict_some(pass, budget, before_first, tally);
+  }
+
+  /// Whether such an event means every block the worker has ever stored, wherever it lies.
+  [[nodiscard]] bool clears_everything(const cleared_event& cleared) const;
+
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }
 
  private:
@@ -62,6 +71,7 @@ class event_applier {
   [[nodiscard]] bool is_counted_group(const event_scope& scope);
   void store(const stored_event& stored, apply_tally& tally);
   void remove(const removed_event& removed, apply_tally& tally);
+  [[nodiscard]] media_mask media_cleared_by(const cleared_event& cleared) const;
   [[nodiscard]] bool clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally);
 
   registration registration_;
