@@ -70,6 +70,7 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
 void stream_sink::count(const core::apply_tally& tally) {
   core::lane_counters& counters = lane_->counters;
   bool has_clear = false;
+  bool has_whole_clear = false;
   for (const core::event& each : batch_.events) {
     if (std::holds_alternative<core::stored_event>(each)) {
       counters.stored_events.add();
@@ -78,6 +79,7 @@ void stream_sink::count(const core::apply_tally& tally) {
     } else {
       counters.cleared_events.add();
       has_clear = true;
+      has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each));
     }
   }
   counters.batches.add();
@@ -96,7 +98,10 @@ void stream_sink::count(const core::apply_tally& tally) {
   core::stream_status::add(status.rejected, batch_.rejected_events);
   core::stream_status::add(status.unknown_removals, tally.unknown_removals);
   if (batch_.rank && *batch_.rank != registration_.worker.rank) core::stream_status::add(status.rank_mismatches, 1);
-  if (has_clear && applier_.blocks().names() == 0 && applier_.blocks().orphans() == 0) ++barriers_;
+  if (has_clear && applier_.blocks().names() == 0 && applier_.blocks().orphans() == 0) {
+    ++barriers_;
+    if (has_whole_clear) ++whole_barriers_;
+  }
   show_blocks();
 }
 
@@ -106,6 +111,17 @@ void stream_sink::show_blocks() {
     status_->blocks[i].store(applier_.blocks().held_on(static_cast<core::medium_id>(i)), std::memory_order_relaxed);
   }
   status_->orphans.store(applier_.blocks().orphans(), std::memory_order_relaxed);
+}
+
+bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first) {
+  if (is_in_between_) return true;
+  core::apply_tally tally;
+  const bool is_done = applier_.evict_some(pass, budget, before_first, tally);
+  if (tally.removed != 0) {
+    core::stream_status::add(status_->evicted, tally.removed);
+    show_blocks();
+  }
+  return is_done;
 }
 
 asio::awaitable<void> stream_sink::drop_all() {
