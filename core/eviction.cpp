@@ -9,12 +9,14 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::uint64_t kept_percent = 95;         ///< what is left after eviction, so that it does not begin again at once
+constexpr std::uint64_t kept_percent = 95;  ///< what is left after eviction, so that it does not begin again at once
 constexpr std::uint32_t rounds_after_giving_up = 30;
-constexpr std::size_t tenants_told_apart = 256;    ///< of the counters, which are never forgotten
+constexpr std::size_t tenants_told_apart = 256;  ///< of the counters, which are never forgotten
 constexpr std::uint32_t oldest_age = run::condemned - 1;
 
-std::uint32_t sooner(std::uint32_t age) noexcept { return age - (age + 3) / 4; }  // 1 becomes 0
+std::uint32_t sooner(std::uint32_t age) noexcept {
+  return age - (age + 3) / 4;
+}  // 1 becomes 0
 
 }  // namespace
 
@@ -25,7 +27,8 @@ eviction_pass::account* eviction_pass::account_of(const partition* home) const {
 
 void eviction_pass::spare(std::uint32_t age) noexcept {
   std::uint32_t oldest = oldest_spared_.load(std::memory_order_relaxed);
-  while ((oldest == nothing_spared || oldest < age) && !oldest_spared_.compare_exchange_weak(oldest, age, std::memory_order_relaxed)) continue;
+  while ((oldest == nothing_spared || oldest < age) && !oldest_spared_.compare_exchange_weak(oldest, age, std::memory_order_relaxed))
+    continue;
 }
 
 bool eviction_pass::condemns(run& in, account& of) {

@@ -33,15 +33,16 @@ class eviction_pass {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// The account that pays for blocks of a partition; null when its tenant is within its share.
   [[nodiscard]] account* account_of(const partition* home) const;
-  /// Whether everyone who holds the run is to let go of it: nothing stands behind it, and either somebody has condemned it, or it has not been
-  /// used for as many rounds as this pass asks for and the tenant still has to give; then it is condemned now, and its bytes are charged.
-  /// The caller pins the run, inside a quiescent scope. Any lane.
+  /// Whether everyone who holds the run is to let go of it: nothing stands behind it, and either somebody has condemned it, or it has not
+  /// been used for as many rounds as this pass asks for and the tenant still has to give; then it is condemned now, and its bytes are
+  /// charged. The caller pins the run, inside a quiescent scope. Any lane.
   [[nodiscard]] bool condemns(run& in, account& of);
   /// Whether somebody has condemned the run and nothing has come of it since. The caller pins the run. Any lane.
   [[nodiscard]] static bool is_condemned(const run& in) noexcept {
     return in.is_leaf() && (in.recency.load(std::memory_order_relaxed) & run::condemned) != 0;
   }
-  /// The same as `condemns` for a block that stands in no run: nobody knows when it was used last, so such blocks go when nothing has an age any more.
+  /// The same as `condemns` for a block that stands in no run: nobody knows when it was used last, so such blocks go when nothing has an
+  /// age any more.
   [[nodiscard]] bool condemns_lone_block(account& of);
   void note_evicted(account& of, std::uint64_t blocks) noexcept;
 
@@ -52,25 +53,25 @@ class eviction_pass {
 
   std::uint64_t number_ = 0;
   std::uint32_t round_ = 0;
-  std::uint32_t least_age_ = 0;                    ///< rounds without use
-  std::shared_ptr<const catalog_view> catalog_;    ///< keeps the partitions
+  std::uint32_t least_age_ = 0;                  ///< rounds without use
+  std::shared_ptr<const catalog_view> catalog_;  ///< keeps the partitions
   std::vector<std::unique_ptr<account>> accounts_;
   std::unordered_map<const partition*, account*> by_home_;
-  std::atomic<std::uint64_t> blocks_{0};           ///< let go of in all
+  std::atomic<std::uint64_t> blocks_{0};                      ///< let go of in all
   std::atomic<std::uint32_t> oldest_spared_{nothing_spared};  ///< age of the oldest leaf that was too young
-  std::vector<bool> is_done_;                      ///< by lane; under index_budget's lock
+  std::vector<bool> is_done_;                                 ///< by lane; under index_budget's lock
 };
 
 /// The byte budget of the whole index.
 ///
-/// Story: over the budget, every tenant keeps the fair share of 95 % of it (see budget.hpp), and who has more gives the difference: leaf runs,
-/// since nothing can be matched behind a block that is not held, those first that were used least recently. Recency is told in rounds,
-/// which some clock outside begins: a query or store marks the runs it comes through with the round. A pass lets go of what is older
-/// than an age, which begins where the last pressure left it and comes down, guided by what was spared, until there is enough room. A
+/// Story: over the budget, every tenant keeps the fair share of 95 % of it (see budget.hpp), and who has more gives the difference: leaf
+/// runs, since nothing can be matched behind a block that is not held, those first that were used least recently. Recency is told in
+/// rounds, which some clock outside begins: a query or store marks the runs it comes through with the round. A pass lets go of what is
+/// older than an age, which begins where the last pressure left it and comes down, guided by what was spared, until there is enough room. A
 /// chain is eaten from its end, run by run. A run is condemned once, by the first lane that comes to it, and charged then; all who hold it
 /// follow, so that no worker pays alone for what others still hold; a use in between saves it for those who have not.
-/// What counts: runs, cells and directories as far as blocks leaving give them back, and what lanes say they keep beside (`note_lane`), which
-/// is taken to be spread over the tenants like the index. Room kept for what may come does not count.
+/// What counts: runs, cells and directories as far as blocks leaving give them back, and what lanes say they keep beside (`note_lane`),
+/// which is taken to be spread over the tenants like the index. Room kept for what may come does not count.
 /// Thread-safety: all members from any lane; they take a lock and are rare.
 class index_budget {
  public:
@@ -118,10 +119,10 @@ class index_budget {
 
   mutable std::mutex changing_;
   std::uint32_t round_ = 1;
-  std::uint32_t least_age_ = 0;          ///< of the next pass
-  std::uint32_t quiet_until_ = 0;        ///< round before which nothing is tried, after giving up
+  std::uint32_t least_age_ = 0;    ///< of the next pass
+  std::uint32_t quiet_until_ = 0;  ///< round before which nothing is tried, after giving up
   std::uint64_t last_pass_ = 0;
-  std::shared_ptr<eviction_pass> pass_;  ///< null: none is under way
+  std::shared_ptr<eviction_pass> pass_;   ///< null: none is under way
   std::atomic<bool> is_evicting_{false};  ///< written under the lock
   totals totals_;
 };

@@ -35,17 +35,20 @@ void look(core::index_budget& budget) {
   if (news == core::index_budget::news::none) return;
   const auto totals = budget.so_far();
   switch (news) {
-    case core::index_budget::news::none: break;
+    case core::index_budget::news::none:
+      break;
     case core::index_budget::news::begins:
       log::info(log::module::stream, "index over its budget, evicting", {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}});
       break;
     case core::index_budget::news::ends:
-      log::info(log::module::stream, "index within its budget again",
-                {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}, {"evicted_blocks", totals.blocks}, {"passes", totals.passes}});
+      log::info(
+          log::module::stream, "index within its budget again",
+          {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}, {"evicted_blocks", totals.blocks}, {"passes", totals.passes}});
       break;
     case core::index_budget::news::gives_up:
-      log::warn(log::module::stream, "index over its budget, nothing left to evict",
-                {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}, {"evicted_blocks", totals.blocks}, {"passes", totals.passes}});
+      log::warn(
+          log::module::stream, "index over its budget, nothing left to evict",
+          {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}, {"evicted_blocks", totals.blocks}, {"passes", totals.passes}});
       break;
   }
 }

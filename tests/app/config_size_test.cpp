@@ -1,8 +1,9 @@
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/app/made_up_inputs.hpp"
 

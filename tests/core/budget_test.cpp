@@ -1,10 +1,11 @@
 // Fair shares of a byte budget, by hand-made examples.
 #include "core/budget.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <limits>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace {
 
@@ -37,7 +38,9 @@ BOOST_AUTO_TEST_CASE(shares_are_max_min_fair) {
       {"more than a sum can hold", {~0ULL, ~0ULL}, ~0ULL, {~0ULL / 2, ~0ULL / 2 + 1}},
   };
   for (const example& each : examples) {
-    BOOST_TEST_CONTEXT(each.what) { BOOST_TEST(fair_shares(each.wanted, each.total) == each.shares, boost::test_tools::per_element()); }
+    BOOST_TEST_CONTEXT(each.what) {
+      BOOST_TEST(fair_shares(each.wanted, each.total) == each.shares, boost::test_tools::per_element());
+    }
   }
 }
 

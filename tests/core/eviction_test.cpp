@@ -3,16 +3,17 @@
 // KVC_PROPERTY_STREAMS sets how many random streams are run, KVC_PROPERTY_SEED the first seed.
 #include "core/eviction.hpp"
 
-#include <boost/test/unit_test.hpp>
-#include <cstdint>
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/catalog.hpp"
 #include "core/lane_blocks.hpp"
@@ -56,8 +57,8 @@ struct stage {
                      .status = std::make_shared<stream_status>(),
                      .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
     hired.home = partitions.join({.tenant = tenant, .model = "m", .lora = "", .salt = "", .block_size = 1}, test_seed, who).value();
-    hired.blocks = std::make_unique<lane_blocks>(
-        lane_blocks::options{.worker = who.id, .copy_counting = copy_counting, .lane = names[hired.lane]});
+    hired.blocks =
+        std::make_unique<lane_blocks>(lane_blocks::options{.worker = who.id, .copy_counting = copy_counting, .lane = names[hired.lane]});
     if (budget) budget->begin_round();
   }
   /// The name of a block is made of its whole prefix, as engines do.
@@ -316,7 +317,8 @@ BOOST_AUTO_TEST_CASE(it_gives_up_when_nothing_is_left_to_give) {
 }
 
 BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
-  // Random chains, copies, removals and queries under a budget far too small: never deeper than the strict model, never less without a warning.
+  // Random chains, copies, removals and queries under a budget far too small: never deeper than the strict model, never less without a
+  // warning.
   const std::uint64_t streams = setting("KVC_PROPERTY_STREAMS", 40);
   const std::uint64_t first = setting("KVC_PROPERTY_SEED", 20'261'121);
   BOOST_TEST_MESSAGE("streams " << streams << ", first seed " << first);
@@ -348,7 +350,8 @@ BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
         const std::size_t from = below(2) == 0 ? 0 : below(chain.size());
         const auto named = stage::names_of(chain);
         const auto content = stage::locals_of(chain);
-        kvc::test::store_step told{.medium = medium, .how = from == 0 ? kvc::test::link::root : kvc::test::link::parent, .names = {}, .locals = {}};
+        kvc::test::store_step told{
+            .medium = medium, .how = from == 0 ? kvc::test::link::root : kvc::test::link::parent, .names = {}, .locals = {}};
         if (from != 0) told.parent = named[from - 1];
         told.names.assign(named.begin() + static_cast<std::ptrdiff_t>(from), named.end());
         told.locals.assign(content.begin() + static_cast<std::ptrdiff_t>(from), content.end());
@@ -373,7 +376,8 @@ BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
         const path query = random_path();
         const std::uint32_t truth = model.depth(0, worker_id{number}, all_media, stage::locals_of(query));
         const std::uint32_t answer = scene.depth(number, query);
-        BOOST_REQUIRE_MESSAGE(answer <= truth, "seed " << seed << ", step " << step << ", worker " << number << ": " << answer << ", truth " << truth);
+        BOOST_REQUIRE_MESSAGE(answer <= truth,
+                              "seed " << seed << ", step " << step << ", worker " << number << ": " << answer << ", truth " << truth);
         BOOST_REQUIRE_MESSAGE(answer == truth || scene.actors.at(number).was_warned,
                               "seed " << seed << ", step " << step << ", worker " << number << " misses blocks without a warning");
       }

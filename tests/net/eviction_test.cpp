@@ -1,7 +1,8 @@
 // The byte budget at work: streams on two lanes, blocks that go, and what their streams say then.
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
