@@ -35,6 +35,11 @@ template <class Reach>
           .most = most};
 }
 
+[[nodiscard]] constexpr integer_access size(integer_access bytes) {
+  bytes.is_size = true;
+  return bytes;
+}
+
 template <class Reach>
 [[nodiscard]] constexpr list_access tokens(Reach) {
   return {.get = [](const settings& from) { return Reach{}(from); },
@@ -55,6 +60,7 @@ constexpr boolean_access pin_lanes{[](const settings& from) { return from.pin_la
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = kib * kib;
 constexpr std::uint64_t gib = mib * kib;
+constexpr std::uint64_t tib = gib * kib;
 constexpr std::uint64_t hour_ms = 3'600'000;
 constexpr std::uint64_t any_u64 = ~std::uint64_t{0};
 
@@ -115,6 +121,10 @@ constexpr std::array rows{
                "how often an idle stream looks at its connection"},
     field_info{"streams", "ready_grace_ms", whole(KVC_AT(streams.ready_grace), 0, hour_ms), "0 = new streams never hold back readiness",
                "how long a new stream that is not whole yet may hold back readiness"},
+
+    field_info{"index", "index_budget", size(whole(KVC_AT(streams.index_budget), 0, tib * 1024)),
+               "0 = any amount; as text also with K, M, G or T, as in 8G",
+               "bytes the index may use; over it, the blocks matched least recently are evicted, fairly by tenant"},
 
     field_info{"log", "log_level", text_access{get_log_level, put_log_level}, "trace, debug, info, warn, error or off",
                "least severe lines to write"},

@@ -18,6 +18,7 @@ struct integer_access {
   void (*put)(settings&, std::uint64_t);
   std::uint64_t least;
   std::uint64_t most;
+  bool is_size = false;  ///< bytes: as text, also with a K, M, G or T behind it, in steps of 1024
 };
 
 struct boolean_access {

@@ -129,6 +129,14 @@ bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {
   return home_.drop_some(budget, tally);
 }
 
+bool event_applier::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
+  // A worker that is done with the pass says so again at once.
+  for (const auto& [whose, each] : others_) {
+    if (!each->evict_some(pass, budget, before_first, tally)) return false;
+  }
+  return home_.evict_some(pass, budget, before_first, tally);
+}
+
 void event_applier::leave() {
   home_.leave();
   for (const auto& [whose, each] : others_) each->leave();

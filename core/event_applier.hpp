@@ -59,6 +59,12 @@ class event_applier {
   /// Queries stop seeing the stream's workers. Call `drop_some` until done afterwards.
   void leave();
 
+  /// A piece of all workers' parts of a pass; see lane_blocks::evict_some. Not while a batch is half applied.
+  [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+
+  /// Whether such an event means every block the worker it speaks to has ever stored, wherever it lies.
+  [[nodiscard]] bool clears_everything(const cleared_event& cleared) const { return home_.clears_everything(cleared); }
+
   /// Blocks of the worker the stream is registered for.
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return home_.blocks(); }
 

@@ -86,6 +86,7 @@ class exposition {
   void streams(std::chrono::steady_clock::time_point now);
   void partitions();
   void memory();
+  void budget();
 
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
@@ -226,6 +227,7 @@ void exposition::streams(std::chrono::steady_clock::time_point now) {
       value{"kvc_stream_replays_failed_total", "Replays given up", MetricType::Counter, &status::replays_failed},
       value{"kvc_stream_restarts_total", "Times the publisher began again", MetricType::Counter, &status::restarts},
       value{"kvc_stream_missing_batches", "Batches of this generation known lost", MetricType::Gauge, &status::missing},
+      value{"kvc_stream_evicted_blocks", "Blocks of this generation given up for the byte budget", MetricType::Gauge, &status::evicted},
       value{"kvc_stream_orphaned_blocks", "Blocks waiting for a parent", MetricType::Gauge, &status::orphans},
   };
   const auto names = [](const service_info& each) {
@@ -291,6 +293,18 @@ void exposition::partitions() {
   gauge("kvc_index_slots", "Pairs of worker and medium that hold blocks in a partition", slots);
   total("kvc_index_slots_refused_total", "Pairs of worker and medium for which a partition that is still there had no room", refused_slots);
   gauge("kvc_index_bytes", "Memory of all indexes", bytes);
+  budget();
+}
+
+void exposition::budget() {
+  const core::index_budget& budget = context_.fleet.budget();
+  gauge("kvc_index_budget_bytes", "Memory the index may use before blocks are evicted; 0: any amount", static_cast<double>(budget.bytes()));
+  if (budget.bytes() == 0) return;
+  gauge("kvc_index_budget_used_bytes", "What counted against the budget when it was last looked at", static_cast<double>(budget.used()));
+  gauge("kvc_index_evicting", "1 while blocks are being evicted", budget.is_evicting() ? 1 : 0);
+  MetricFamily& evicted = begin("kvc_index_evicted_blocks_total", "Blocks given up for the byte budget, by tenant (\"\": those beyond the first 256)",
+                                MetricType::Counter);
+  for (const auto& [tenant, blocks] : budget.so_far().by_tenant) add(evicted, {{"tenant", tenant}}).counter.value = static_cast<double>(blocks);
 }
 
 void exposition::memory() {
