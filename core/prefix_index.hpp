@@ -22,7 +22,8 @@ namespace kvc::core {
 ///  1. What belongs to one worker is written by the lane that owns the worker only, in the order of its events, through lane_blocks.
 ///  2. `match` may be called from any lane at any time. It sees each worker's blocks as of some recent point of its events, never a block
 ///     that no event stored, never one whose removal had returned before `match` was called.
-///  3. A reader never waits for a writer, but for the element lock of the directory while one entry is copied; it writes nothing shared,
+///  3. A reader never waits for a writer, but for the element lock of the map of blocks that stand in no run while one entry is copied, and
+///     begins again when a run on its way was cut off meanwhile; it writes nothing shared,
 ///     but for one mark per run and round where there is a byte budget (eviction.hpp).
 ///  4. Memory of a run is returned when its last block has lost its last holder and no run stands behind it.
 /// Re-entrancy: no callback is ever called with a lock held; there are no callbacks.
