@@ -128,7 +128,7 @@ std::vector<std::uint32_t> numbers(std::size_t count) {
 void run_http_registry(const bench_server::place& where, bench_report& report) {
   constexpr std::size_t servers = 64;
   constexpr std::size_t beats = 400'000;
-  const bench_server server(where, {"--no-enable-startup-resync"});
+  const bench_server server(where, {"--no-coordinator-enable-startup-resync"});
   std::vector<std::string> registrations;
   std::vector<std::string> heartbeats;
   for (std::size_t i = 0; i < servers; ++i) {
@@ -157,7 +157,7 @@ void run_http_usage(const bench_server::place& where, bench_report& report) {
   std::ranges::shuffle(order, std::mt19937_64(22));
   const auto known = event_requests(texts, order);
 
-  const bench_server server(where, {"--no-enable-startup-resync", "--eviction-check-interval", "0"});
+  const bench_server server(where, {"--no-coordinator-enable-startup-resync", "--coordinator-eviction-check-interval", "0"});
   const load_stream::shape how{.port = server.port(), .connections = 4, .window = 2};
   const std::size_t before = server.resident_bytes();
   add_rate(report, "new_keys", keys, drive(server, how, fresh, fresh.size(), "a batch of new keys"));
@@ -175,7 +175,7 @@ void run_http_eviction(const bench_server::place& where, bench_report& report) {
   constexpr std::size_t keys = 400'000;
   const event_texts texts(keys, 1);
   const auto stores = event_requests(texts, numbers(keys));
-  const bench_server server(where, {"--no-enable-startup-resync", "--eviction-check-interval", "1"});
+  const bench_server server(where, {"--no-coordinator-enable-startup-resync", "--coordinator-eviction-check-interval", "1"});
   const auto limit = [&](std::string_view gigabytes) {
     const std::vector<std::string> request{request_text("PUT", "/quota/tenant-0", R"({"limit_gb":)" + std::string(gigabytes) + "}")};
     static_cast<void>(drive(server, {.port = server.port()}, request, 1, "PUT /quota/tenant-0"));
@@ -212,7 +212,7 @@ void run_http_blend(const bench_server::place& where, bench_report& report) {
   constexpr std::size_t prompt = 131'072;
   constexpr std::size_t queries = 100;
   const blend_texts texts;
-  const bench_server server(where, {"--no-enable-startup-resync"});
+  const bench_server server(where, {"--no-coordinator-enable-startup-resync"});
   const std::size_t before = server.resident_bytes();
   rates in_all;
   for (std::size_t round = 0; round < rounds; ++round) {
