@@ -34,7 +34,7 @@ struct http_request {
   }
 };
 
-/// A finished reply. Status numbers are set in http_reply.cpp only.
+/// A finished reply. Status numbers are set in http_reply.cpp and, for the fleet coordinator, coordinator_reply.cpp and its handlers.
 struct http_reply {
   unsigned status = 200;
   wire_form form = wire_form::json;

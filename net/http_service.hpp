@@ -17,6 +17,7 @@ struct http_plan {
   std::optional<http_reply> refusal;          ///< the answer, whatever the body says
   core::route counter = core::route::other;   ///< where the request is counted
   std::uint8_t handler = 0;                   ///< the service's own mark, handed back to it
+  bool reads_any_type = false;                ///< the body is JSON, whatever its content type says
   bool waits = false;                         ///< answering may have to wait for others: use `answer`, not `answer_now`
 };
 
