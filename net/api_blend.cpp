@@ -84,8 +84,9 @@ asio::awaitable<std::size_t> publish_all(coordinator_context& context, const std
     const std::size_t chunks = each.tokens.size() / context.settings.blend_chunk_size;
     std::size_t from = 0;
     do {
-      inserted += context.tables.blend.publish(each.scope, std::span<const std::uint64_t>(each.tokens),
-                                               std::span<const std::string_view>(each.object_keys), each.old_st_base, from, chunks_per_slice);
+      inserted +=
+          context.tables.blend.publish(each.scope, std::span<const std::uint64_t>(each.tokens),
+                                       std::span<const std::string_view>(each.object_keys), each.old_st_base, from, chunks_per_slice);
       from += chunks_per_slice;
       co_await yield_home(context);
     } while (from < chunks && chunks == each.object_keys.size());
@@ -162,7 +163,8 @@ http_reply matches_reply(const std::vector<core::blend_match>& matches) {
 
 template <class Token>
 asio::awaitable<http_reply> match_tokens(coordinator_context& context, lane& here, std::string_view scope, std::vector<Token> tokens) {
-  const auto matches = co_await on_home(context, here, [&] { return look_up<Token>(context, std::string(scope), std::span<const Token>(tokens)); });
+  const auto matches =
+      co_await on_home(context, here, [&] { return look_up<Token>(context, std::string(scope), std::span<const Token>(tokens)); });
   co_return matches_reply(matches);
 }
 

@@ -109,7 +109,7 @@ void write_member(answer_writer& out, const core::mp_member& each) {
 }  // namespace
 
 http_reply add_instance_reply(coordinator_tables& tables, const tape_value& body, std::uint64_t high, std::uint64_t low,
-                        std::chrono::steady_clock::time_point now) {
+                              std::chrono::steady_clock::time_point now) {
   field_faults faults;
   std::optional<core::mp_server> server = read_server(body, faults);
   if (!server) return faults_reply(faults);

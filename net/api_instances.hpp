@@ -15,9 +15,10 @@ namespace kvc::net {
 
 /// POST /instances. `random`: two times 64 random bits, for servers that name no id.
 [[nodiscard]] http_reply add_instance_reply(coordinator_tables& tables, const tape_value& body, std::uint64_t high, std::uint64_t low,
-                                      std::chrono::steady_clock::time_point now);
+                                            std::chrono::steady_clock::time_point now);
 /// PUT /instances/{id}/heartbeat.
-[[nodiscard]] http_reply heartbeat_reply(coordinator_tables& tables, std::string_view instance_id, std::chrono::steady_clock::time_point now);
+[[nodiscard]] http_reply heartbeat_reply(coordinator_tables& tables, std::string_view instance_id,
+                                         std::chrono::steady_clock::time_point now);
 /// DELETE /instances/{id}.
 [[nodiscard]] http_reply remove_instance_reply(coordinator_tables& tables, std::string_view instance_id);
 /// GET /instances.

@@ -125,10 +125,9 @@ asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, 
 }
 
 asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, std::string_view instance_id,
-                                          std::string_view request_id) {
-  relayed answer = co_await on_home(context, here, [&] {
-    return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string());
-  });
+                                                std::string_view request_id) {
+  relayed answer = co_await on_home(
+      context, here, [&] { return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string()); });
   if (!answer) co_return no_such_server(instance_id);
   if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());
   http_client::answer& got = **answer;

@@ -73,7 +73,8 @@ http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment,
   std::optional<double> limit;
   std::optional<core::cache_tier> tier;
   if (check_object(body, root, faults)) {
-    if (const auto value = require_member(body, "limit_gb", root, faults)) limit = read_limit(*value, field_place(root, "limit_gb"), faults);
+    if (const auto value = require_member(body, "limit_gb", root, faults))
+      limit = read_limit(*value, field_place(root, "limit_gb"), faults);
     tier = read_body_tier(body, root, faults);
   }
   if (!faults.empty()) return faults_reply(faults);
@@ -100,7 +101,9 @@ http_reply remove_quota_reply(coordinator_tables& tables, std::string_view segme
   return changed(salt, 0.0, tables.quotas.remove(salt) ? "removed" : "not_found");
 }
 
-http_reply read_default_quota_reply(const coordinator_tables& tables) { return default_reply(tables.quotas); }
+http_reply read_default_quota_reply(const coordinator_tables& tables) {
+  return default_reply(tables.quotas);
+}
 
 http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value& body) {
   field_faults faults;

@@ -1,8 +1,9 @@
 // Quotas and usage: /quota.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <string_view>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "net/coordinator_context.hpp"
 #include "net/http_message.hpp"

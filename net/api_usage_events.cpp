@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t events_per_slice = 2'048;  ///< some 0.2 ms
 
 /// Home lane.
-asio::awaitable<void> apply(coordinator_context& context, std::span<const core::usage_event> events) {
+asio::awaitable<void> apply_slices(coordinator_context& context, std::span<const core::usage_event> events) {
   while (!events.empty()) {
     const std::size_t some = std::min(events.size(), events_per_slice);
     context.tables.usage.apply(events.first(some));
@@ -28,7 +28,7 @@ asio::awaitable<void> apply(coordinator_context& context, std::span<const core::
 
 asio::awaitable<bool> apply_batch(coordinator_context& context, const usage_batch& batch) {
   context.tables.seqnos.observe(batch.instance_id, batch.number);
-  co_await apply(context, batch.events);
+  co_await apply_slices(context, batch.events);
   co_return true;
 }
 
@@ -48,7 +48,7 @@ asio::awaitable<admitted> apply_batches(coordinator_context& context, const even
       ++counts.stale;
     } else {
       ++counts.applied;
-      co_await apply(context, each.events);
+      co_await apply_slices(context, each.events);
     }
   }
   co_return counts;

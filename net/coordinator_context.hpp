@@ -1,15 +1,16 @@
 // What the handlers and loops of the fleet coordinator share, and the way to its lane.
 #pragma once
 
+#include <chrono>
+#include <random>
+#include <string>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <chrono>
-#include <random>
-#include <string>
 
 #include "net/coordinator_settings.hpp"
 #include "net/coordinator_tables.hpp"

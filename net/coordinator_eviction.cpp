@@ -1,10 +1,11 @@
 // The eviction loop: plan in slices, send in pieces, remember what is on its way.
 #include <algorithm>
-#include <boost/asio/this_coro.hpp>
 #include <deque>
 #include <memory>
 #include <string>
 #include <utility>
+
+#include <boost/asio/this_coro.hpp>
 
 #include "net/coordinator_loops.hpp"
 #include "net/json_tree.hpp"
@@ -16,9 +17,9 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr std::size_t keys_per_slice = 2'048;    ///< looked at, some 0.2 ms
-constexpr std::size_t keys_per_text = 512;       ///< written down in a turn
-constexpr std::size_t pieces_at_a_time = 4;      ///< each is some 2 MB of text while it is sent
+constexpr std::size_t keys_per_slice = 2'048;  ///< looked at, some 0.2 ms
+constexpr std::size_t keys_per_text = 512;     ///< written down in a turn
+constexpr std::size_t pieces_at_a_time = 4;    ///< each is some 2 MB of text while it is sent
 
 /// A plan while it is sent.
 struct plan_in_hand {

@@ -17,7 +17,9 @@ class exposition {
  public:
   explicit exposition(std::string& out) : out_(out) {}
 
-  void counter(std::string_view name, std::string_view help, std::uint64_t value) { single(name, help, "counter", static_cast<double>(value)); }
+  void counter(std::string_view name, std::string_view help, std::uint64_t value) {
+    single(name, help, "counter", static_cast<double>(value));
+  }
   void gauge(std::string_view name, std::string_view help, double value) { single(name, help, "gauge", value); }
   void family(std::string_view name, std::string_view help, std::string_view type) {
     out_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
@@ -53,7 +55,9 @@ class exposition {
   std::string& out_;
 };
 
-double of(std::uint64_t value) { return static_cast<double>(value); }
+double of(std::uint64_t value) {
+  return static_cast<double>(value);
+}
 
 void write_servers(exposition& page, const coordinator_tables& tables, std::chrono::steady_clock::time_point now) {
   const coordinator_counters& counted = tables.counters;
@@ -115,7 +119,8 @@ void write_eviction(exposition& page, const coordinator_tables& tables) {
 
 void write_resync(exposition& page, const coordinator_tables& tables) {
   const core::usage_counters& counted = tables.usage.counters();
-  page.gauge("kvc_coordinator_resync_state", "Start-up listing: 0 waiting, 1 listing, 2 complete, 3 gave up", of(static_cast<std::uint64_t>(tables.resync)));
+  page.gauge("kvc_coordinator_resync_state", "Start-up listing: 0 waiting, 1 listing, 2 complete, 3 gave up",
+             of(static_cast<std::uint64_t>(tables.resync)));
   page.gauge("kvc_coordinator_resync_pages", "Pages listed", of(tables.resync_pages));
   page.gauge("kvc_coordinator_resync_servers_failed", "Servers whose listing failed", of(tables.resync_servers_failed));
   page.counter("kvc_coordinator_resync_keys_total", "Keys that the listing has brought", counted.seeded);

@@ -19,11 +19,17 @@ http_reply one_member(unsigned status, std::string_view name, std::string_view s
 
 }  // namespace
 
-http_reply detail_reply(unsigned status, std::string_view sentence) { return one_member(status, "detail", sentence); }
+http_reply detail_reply(unsigned status, std::string_view sentence) {
+  return one_member(status, "detail", sentence);
+}
 
-http_reply error_reply(unsigned status, std::string_view sentence) { return one_member(status, "error", sentence); }
+http_reply error_reply(unsigned status, std::string_view sentence) {
+  return one_member(status, "error", sentence);
+}
 
-http_reply faults_reply(field_faults& faults) { return json_reply(faults.take(), 422); }
+http_reply faults_reply(field_faults& faults) {
+  return json_reply(faults.take(), 422);
+}
 
 http_reply no_route_reply(std::string_view allowed) {
   if (allowed.empty()) return detail_reply(404, "Not Found");
@@ -38,7 +44,9 @@ http_reply unauthorized_reply() {
   return reply;
 }
 
-http_reply forbidden_reply() { return detail_reply(403, "This token may not change anything"); }
+http_reply forbidden_reply() {
+  return detail_reply(403, "This token may not change anything");
+}
 
 http_reply overloaded_reply(std::string_view sentence) {
   http_reply reply = detail_reply(503, sentence);

@@ -1,9 +1,10 @@
 // The listing at the start: what the machine in core/resync_fsm wants, done over HTTP.
-#include <boost/asio/this_coro.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/this_coro.hpp>
 
 #include "core/resync_fsm.hpp"
 #include "net/coordinator_loops.hpp"

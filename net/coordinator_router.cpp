@@ -18,7 +18,8 @@ constexpr std::array routes{
     coordinator_route{"PUT", "/quota/{cache_salt}", set_quota, true, false, "Create or change a cache salt's quota"},
     coordinator_route{"GET", "/quota/{cache_salt}", read_usage, false, false, "Usage and quota of one cache salt"},
     coordinator_route{"DELETE", "/quota/{cache_salt}", remove_quota, true, false, "Remove a cache salt's quota"},
-    coordinator_route{"POST", "/cache/prefetches", submit_prefetch, true, false, "Have one MP server load a prompt from the shared storage"},
+    coordinator_route{"POST", "/cache/prefetches", submit_prefetch, true, false,
+                      "Have one MP server load a prompt from the shared storage"},
     coordinator_route{"GET", "/cache/prefetches/{instance_id}/{request_id}", poll_prefetch, false, false, "How a prefetch goes"},
     coordinator_route{"POST", "/blend/fingerprints", publish_chunks, true, false, "Publish chunks for CacheBlend"},
     coordinator_route{"DELETE", "/blend/fingerprints", remove_chunks, true, false, "Take back the chunks of objects"},
@@ -56,7 +57,9 @@ bool matches(std::string_view pattern, std::string_view path, std::array<std::st
 
 }  // namespace
 
-std::span<const coordinator_route> coordinator_routes() noexcept { return routes; }
+std::span<const coordinator_route> coordinator_routes() noexcept {
+  return routes;
+}
 
 coordinator_routed find_coordinator_route(std::string_view method, std::string_view path) noexcept {
   coordinator_routed result;

@@ -1,10 +1,11 @@
 #include "net/coordinator_service.hpp"
 
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "net/api_blend.hpp"
 #include "net/api_instances.hpp"
@@ -40,7 +41,8 @@ bool is_short(coordinator_endpoint asked) {
     case read_default_quota:
     case set_default_quota:
     case metrics:
-    case openapi: return true;
+    case openapi:
+      return true;
     case list_usage:
     case usage_events:
     case publish_chunks:
@@ -48,7 +50,8 @@ bool is_short(coordinator_endpoint asked) {
     case match_chunks:
     case submit_prefetch:
     case poll_prefetch:
-    case event_batches: return false;
+    case event_batches:
+      return false;
   }
   return false;
 }
@@ -63,8 +66,10 @@ bool has_body(coordinator_endpoint asked) {
     case remove_chunks:
     case match_chunks:
     case submit_prefetch:
-    case event_batches: return true;
-    default: return false;
+    case event_batches:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -83,7 +88,8 @@ std::optional<http_reply> read_body(const http_request& request, json_tree& tree
 }
 
 /// Home lane. `body` is present where the endpoint has one.
-http_reply answer_short(coordinator_context& context, const coordinator_routed& found, const http_request& request, const tape_value& body) {
+http_reply answer_short(coordinator_context& context, const coordinator_routed& found, const http_request& request,
+                        const tape_value& body) {
   coordinator_tables& tables = context.tables;
   const std::string_view segment = found.segments[0];
   switch (found.route->endpoint) {
@@ -92,17 +98,28 @@ http_reply answer_short(coordinator_context& context, const coordinator_routed& 
       const std::uint64_t low = context.random();
       return add_instance_reply(tables, body, high, low, steady::now());
     }
-    case list_instances: return list_instances_reply(tables);
-    case remove_instance: return remove_instance_reply(tables, segment);
-    case heartbeat: return heartbeat_reply(tables, segment, steady::now());
-    case read_usage: return read_usage_reply(tables, segment, request);
-    case set_quota: return set_quota_reply(tables, segment, body);
-    case remove_quota: return remove_quota_reply(tables, segment, request);
-    case read_default_quota: return read_default_quota_reply(tables);
-    case set_default_quota: return set_default_quota_reply(tables, body);
-    case metrics: return coordinator_metrics_reply(context, steady::now());
-    case openapi: return coordinator_openapi_reply(context.version);
-    default: return json_reply(R"({"status":"healthy"})");
+    case list_instances:
+      return list_instances_reply(tables);
+    case remove_instance:
+      return remove_instance_reply(tables, segment);
+    case heartbeat:
+      return heartbeat_reply(tables, segment, steady::now());
+    case read_usage:
+      return read_usage_reply(tables, segment, request);
+    case set_quota:
+      return set_quota_reply(tables, segment, body);
+    case remove_quota:
+      return remove_quota_reply(tables, segment, request);
+    case read_default_quota:
+      return read_default_quota_reply(tables);
+    case set_default_quota:
+      return set_default_quota_reply(tables, body);
+    case metrics:
+      return coordinator_metrics_reply(context, steady::now());
+    case openapi:
+      return coordinator_openapi_reply(context.version);
+    default:
+      return json_reply(R"({"status":"healthy"})");
   }
 }
 
@@ -175,15 +192,32 @@ asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_r
   }
   http_reply reply;
   switch (asked) {
-    case list_usage: reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); }); break;
-    case usage_events: reply = co_await take_usage_events(context, here, body); break;
-    case event_batches: reply = co_await take_event_batches(context, here, body); break;
-    case publish_chunks: reply = co_await publish_chunks_reply(context, here, body); break;
-    case remove_chunks: reply = co_await remove_chunks_reply(context, here, body); break;
-    case match_chunks: reply = co_await match_chunks_reply(context, here, body); break;
-    case submit_prefetch: reply = co_await submit_prefetch_reply(context, here, body); break;
-    case poll_prefetch: reply = co_await poll_prefetch_reply(context, here, found.segments[0], found.segments[1]); break;
-    default: reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, body); });
+    case list_usage:
+      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
+      break;
+    case usage_events:
+      reply = co_await take_usage_events(context, here, body);
+      break;
+    case event_batches:
+      reply = co_await take_event_batches(context, here, body);
+      break;
+    case publish_chunks:
+      reply = co_await publish_chunks_reply(context, here, body);
+      break;
+    case remove_chunks:
+      reply = co_await remove_chunks_reply(context, here, body);
+      break;
+    case match_chunks:
+      reply = co_await match_chunks_reply(context, here, body);
+      break;
+    case submit_prefetch:
+      reply = co_await submit_prefetch_reply(context, here, body);
+      break;
+    case poll_prefetch:
+      reply = co_await poll_prefetch_reply(context, here, found.segments[0], found.segments[1]);
+      break;
+    default:
+      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, body); });
   }
   co_return reply;
 }

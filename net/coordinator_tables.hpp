@@ -23,7 +23,7 @@ struct coordinator_counters {
   std::uint64_t timed_out = 0;  ///< servers that fell silent
   std::uint64_t heartbeats = 0;
   std::uint64_t unknown_heartbeats = 0;
-  std::uint64_t keys_sent = 0;  ///< for deletion
+  std::uint64_t keys_sent = 0;         ///< for deletion
   std::uint64_t deletions_sent = 0;    ///< requests
   std::uint64_t deletions_failed = 0;  ///< requests
   std::uint64_t prefetches = 0;

@@ -51,6 +51,7 @@ std::optional<double> spelled_real(std::string_view text) {
   // Takes nan, inf and infinity in any case, as the clients' library does.
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (failed == std::errc::result_out_of_range && text.find("e-") != std::string_view::npos) return 0.0;
   if (failed == std::errc::result_out_of_range) return text.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
   if (failed != std::errc()) return std::nullopt;
   return value;
@@ -78,9 +79,11 @@ std::optional<std::int64_t> read_whole(const tape_value& value, const field_plac
     case kind::boolean:
     case kind::unsigned_integer:
       number = node.bits > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ? std::numeric_limits<std::int64_t>::max()
-                                                                                               : static_cast<std::int64_t>(node.bits);
+                                                                                                : static_cast<std::int64_t>(node.bits);
       break;
-    case kind::negative_integer: number = static_cast<std::int64_t>(node.bits); break;
+    case kind::negative_integer:
+      number = static_cast<std::int64_t>(node.bits);
+      break;
     case kind::real:
       if (node.number != std::floor(node.number)) {
         faults.add("int_from_float", where, fractional, value);
@@ -92,7 +95,8 @@ std::optional<std::int64_t> read_whole(const tape_value& value, const field_plac
       number = spelled_whole(node.text());
       if (!number) faults.add("int_parsing", where, not_whole_text, value);
       break;
-    default: faults.add("int_type", where, not_whole, value);
+    default:
+      faults.add("int_type", where, not_whole, value);
   }
   if (!number) return std::nullopt;
   if (*number < within.least) {
@@ -112,15 +116,19 @@ std::optional<double> read_real(const tape_value& value, const field_place& wher
   const tape_node& node = value.node();
   switch (node.what) {
     case kind::boolean:
-    case kind::unsigned_integer: return static_cast<double>(node.bits);
-    case kind::negative_integer: return static_cast<double>(static_cast<std::int64_t>(node.bits));
-    case kind::real: return node.number;
+    case kind::unsigned_integer:
+      return static_cast<double>(node.bits);
+    case kind::negative_integer:
+      return static_cast<double>(static_cast<std::int64_t>(node.bits));
+    case kind::real:
+      return node.number;
     case kind::string: {
       const std::optional<double> number = spelled_real(node.text());
       if (!number) faults.add("float_parsing", where, not_a_number_text, value);
       return number;
     }
-    default: faults.add("float_type", where, not_a_number, value);
+    default:
+      faults.add("float_type", where, not_a_number, value);
   }
   return std::nullopt;
 }
@@ -137,8 +145,7 @@ bool check_object(const tape_value& value, const field_place& where, field_fault
   return false;
 }
 
-std::optional<tape_value> require_member(const tape_value& object, std::string_view name, const field_place& where,
-                                         field_faults& faults) {
+std::optional<tape_value> require_member(const tape_value& object, std::string_view name, const field_place& where, field_faults& faults) {
   const tape_value found = find_member(object, name);
   if (found.is_present()) return found;
   faults.add("missing", field_place(where, name), "Field required", object);

@@ -11,7 +11,8 @@
 
 namespace kvc::net {
 
-/// Each takes a present value and answers nothing after it has told `faults` what is wrong. (Source: spec coordinator-api, section 2.) Pure.
+/// Each takes a present value and answers nothing after it has told `faults` what is wrong. (Source: spec coordinator-api, section 2.)
+/// Pure.
 
 /// Texts only: a number is a fault.
 [[nodiscard]] std::optional<std::string_view> read_text(const tape_value& value, const field_place& where, field_faults& faults);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/basic_parser_impl.hpp>
 #include <cstdint>
 #include <limits>
+
+#include <boost/json/basic_parser_impl.hpp>
 
 #include "net/errc.hpp"
 
@@ -153,7 +154,7 @@ tape_value find_member(const tape_value& object, std::string_view name) noexcept
   tape_value found;
   if (!object.is(kind::map) || object.length() == 0) return found;
   tape_value key = object.first();
-  for (std::uint32_t i = 0;; ) {
+  for (std::uint32_t i = 0;;) {
     const tape_value value = key.next();
     if (key.text() == name) found = value;
     if (++i == object.length()) return found;

@@ -1,6 +1,7 @@
 #include "net/mp_caller.hpp"
 
 #include <algorithm>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>

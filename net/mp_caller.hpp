@@ -1,9 +1,6 @@
 // Calls to MP servers over a bounded number of connections, each with a deadline.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +10,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "net/errc.hpp"
 #include "net/http_client.hpp"
@@ -27,10 +28,10 @@ namespace kvc::net {
 class mp_caller {
  public:
   struct limits {
-    std::size_t per_server = 8;    ///< connections in use to one server
-    std::size_t in_all = 100;      ///< connections in use (as the other service's client has them)
-    std::size_t idle = 20;         ///< connections kept while nobody uses them
-    std::size_t waiting = 1'000;   ///< calls that wait for a connection
+    std::size_t per_server = 8;   ///< connections in use to one server
+    std::size_t in_all = 100;     ///< connections in use (as the other service's client has them)
+    std::size_t idle = 20;        ///< connections kept while nobody uses them
+    std::size_t waiting = 1'000;  ///< calls that wait for a connection
   };
 
   mp_caller(asio::any_io_executor executor, const limits& with) : executor_(std::move(executor)), limits_(with) {}
@@ -63,8 +64,8 @@ class mp_caller {
   limits limits_;
   std::size_t in_use_ = 0;
   std::map<address, std::size_t> in_use_by_server_;
-  std::list<idle_connection> idle_;               ///< longest idle first
-  std::list<asio::steady_timer*> waiting_;        ///< each in the frame of its call
+  std::list<idle_connection> idle_;         ///< longest idle first
+  std::list<asio::steady_timer*> waiting_;  ///< each in the frame of its call
 };
 
 }  // namespace kvc::net

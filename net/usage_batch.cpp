@@ -30,12 +30,10 @@ std::optional<core::usage_event> read_event(const tape_value& value, const field
   const auto kind = required(value, "type", where, faults, [&](const tape_value& word, const field_place& at) {
     return read_word(word, kind_words, expected_kinds, at, faults);
   });
-  const auto key = required(value, "key", where, faults, [&](const tape_value& object, const field_place& at) {
-    return read_object_key(object, at, room, faults);
-  });
-  const auto bytes = required(value, "bytes", where, faults, [&](const tape_value& number, const field_place& at) {
-    return read_whole(number, at, faults, from_zero);
-  });
+  const auto key = required(value, "key", where, faults,
+                            [&](const tape_value& object, const field_place& at) { return read_object_key(object, at, room, faults); });
+  const auto bytes = required(value, "bytes", where, faults,
+                              [&](const tape_value& number, const field_place& at) { return read_whole(number, at, faults, from_zero); });
   if (!kind || !key || !bytes) return std::nullopt;
   return core::usage_event{.what = kinds[*kind], .key = *key, .bytes = static_cast<std::uint64_t>(*bytes)};
 }
