@@ -107,6 +107,11 @@ exit_code application::start() {
   prepare_signals();
   lanes_.start(values_.pin_lanes);
   stops_.emplace_back([this] { return lanes_.stop(values_.shutdown_timeout); });
+  trim_.emplace();
+  stops_.emplace_back([this] {
+    trim_.reset();
+    return true;
+  });
 
   if (!register_publishers(std::move(publishers.registrations))) return exit_code::failed;
 

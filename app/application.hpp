@@ -12,6 +12,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "app/log_sink.hpp"
+#include "app/memory_trim.hpp"
 #include "app/service_notify.hpp"
 #include "app/settings.hpp"
 #include "app/signals.hpp"
@@ -70,6 +71,7 @@ class application {
   std::unique_ptr<net::http_server> coordinator_server_;   ///< on a port of its own
   std::optional<signals> signals_;
   std::optional<service_notify> notify_;
+  std::optional<memory_trim> trim_;
   std::promise<void> asked_to_stop_;
   std::vector<std::function<bool()>> stops_;  ///< one per started part; false: it did not stop cleanly
 };

@@ -62,6 +62,11 @@ template <class Reach>
   return {.get = [](const settings& from) { return Reach{}(from); }, .put = [](settings& into, bool value) { Reach{}(into) = value; }};
 }
 
+[[nodiscard]] constexpr integer_access size(integer_access bytes) {
+  bytes.is_size = true;
+  return bytes;
+}
+
 template <class Reach>
 [[nodiscard]] constexpr list_access tokens(Reach) {
   return {.get = [](const settings& from) { return Reach{}(from); },
@@ -82,6 +87,7 @@ constexpr boolean_access pin_lanes{[](const settings& from) { return from.pin_la
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = kib * kib;
 constexpr std::uint64_t gib = mib * kib;
+constexpr std::uint64_t tib = gib * kib;
 constexpr std::uint64_t hour_ms = 3'600'000;
 constexpr double ten_years_s = 315'360'000;
 constexpr std::uint64_t any_u64 = ~std::uint64_t{0};
@@ -183,6 +189,10 @@ constexpr std::array rows{
                "objects whose usage is tracked; stores beyond are counted only"},
     field_info{"coordinator", "coordinator_call_timeout", decimal(KVC_AT(coordinator.call_timeout), 0, 3'600, true), "",
                "seconds a call to an MP server may take"},
+
+    field_info{"index", "index_budget", size(whole(KVC_AT(streams.index_budget), 0, tib * 1024)),
+               "0 = any amount; as text also with K, M, G or T, as in 8G",
+               "bytes the index may use; over it, the blocks matched least recently are evicted, fairly by tenant"},
 
     field_info{"log", "log_level", text_access{get_log_level, put_log_level}, "trace, debug, info, warn, error or off",
                "least severe lines to write"},

@@ -18,6 +18,7 @@ struct integer_access {
   void (*put)(settings&, std::uint64_t);
   std::uint64_t least;
   std::uint64_t most;
+  bool is_size = false;  ///< bytes: as text, also with a K, M, G or T behind it, in steps of 1024
 };
 
 /// How a number with a fraction is read from and put into the settings. `put` is called with values of the legal range only.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 #include "app/config_texts.hpp"
@@ -16,7 +17,25 @@ bool looks_whole(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
+/// `8G` as `8589934592`; what is no such size is left as it is, for the rules of whole numbers to judge.
+std::string without_unit(const std::string& text) {
+  constexpr std::string_view units = "KMGT";
+  const std::size_t unit = text.empty() ? units.npos : units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
+  const std::string digits = text.substr(0, text.empty() ? 0 : text.size() - 1);
+  std::uint64_t number = 0;
+  if (unit == units.npos || !looks_whole(digits) || !parse_whole(digits, number)) return text;
+  const std::size_t shift = 10 * (unit + 1);
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  return std::to_string(number > most >> shift ? most : number << shift);  // too much in any case
+}
+
 std::string assign_to(const integer_access& access, const raw_value& value, settings& into) {
+  if (access.is_size && (value.written == form::loose_text || value.written == form::json_string)) {
+    const raw_value bytes{.written = form::loose_text, .text = without_unit(value.text), .items = {}};
+    integer_access plain = access;
+    plain.is_size = false;
+    return assign_to(plain, bytes, into);
+  }
   const bool is_text = value.written == form::loose_text;
   if ((!is_text && value.written != form::json_number) || !looks_whole(value.text)) return "is not a whole number";
   std::uint64_t number = 0;

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace kvc::core {
 
 /// What memory of the arena is used for.
 enum class arena_kind : std::uint8_t { runs, columns, cells, holes, directory, names };
 inline constexpr std::size_t arena_kinds = 6;
+inline constexpr std::array<std::string_view, arena_kinds> arena_kind_names{"runs", "columns", "cells", "holes", "directory", "names"};
 
 /// Bytes from the arena, not zeroed, aligned to 64 when `bytes` is a multiple of 64, else to 32. Throws std::bad_alloc. Any lane.
 ///

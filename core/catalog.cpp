@@ -37,6 +37,7 @@ std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, s
   std::ranges::sort(members, [](const member& left, const member& right) { return member_order(left) < member_order(right); });
   view->scope = scope_of(members);
   view->members = std::move(members);
+  view->by_worker = member_map(view->members);
   return view;
 }
 

@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/entry_count.hpp"
 #include "core/errc.hpp"
 #include "core/ids.hpp"
 #include "core/match.hpp"
 #include "core/medium.hpp"
+#include "core/member_map.hpp"
 #include "core/prefix_index.hpp"
 #include "core/published.hpp"
 #include "core/stream_status.hpp"
@@ -29,10 +31,14 @@ class partition {
   [[nodiscard]] std::uint64_t seed() const noexcept { return index_.seed(); }
   [[nodiscard]] prefix_index& index() noexcept { return index_; }
   [[nodiscard]] const prefix_index& index() const noexcept { return index_; }
+  /// What its workers hold; written by lane_blocks.
+  [[nodiscard]] entry_count& entries() noexcept { return entries_; }
+  [[nodiscard]] const entry_count& entries() const noexcept { return entries_; }
 
  private:
   partition_key key_;
   prefix_index index_;
+  entry_count entries_;
 };
 
 /// A worker as a partition sees it.
@@ -49,6 +55,7 @@ struct partition_view {
   std::shared_ptr<core::partition> partition;
   std::vector<member> members;     ///< sorted by (instance, rank, class); shared pools included
   match_scope scope;               ///< the pools, ready for `prefix_index::match`
+  member_map by_worker;            ///< the same members by instance and worker
 };
 
 /// All partitions at one moment. Immutable.

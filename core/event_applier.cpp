@@ -97,6 +97,7 @@ bool event_applier::apply_some(const event_batch& batch, progress& at, std::size
   std::size_t spent = 0;
   while (at.next_event < batch.events.size()) {
     if (spent >= budget) return false;
+    look_ahead(batch, at.next_event);
     const auto touched = apply(batch.events[at.next_event], batch, budget - spent, tally);
     if (!touched) return false;
     spent += *touched;
@@ -105,11 +106,35 @@ bool event_applier::apply_some(const event_batch& batch, progress& at, std::size
   return true;
 }
 
+void event_applier::look_ahead(const event_batch& batch, std::size_t at) const noexcept {
+  constexpr unsigned steps = 3;  // of lane_blocks::expect: each event passes through all of them while those before it are applied
+  for (unsigned step = 1; step <= steps; ++step) {
+    const std::size_t ahead = at + steps + 1 - step;
+    if (ahead >= batch.events.size()) continue;
+    // Names of other groups are changed before they are looked up: for one event it would cost more than it saves. Whose events they are does
+    // not matter: the stream's workers share the names of the lane.
+    if (const auto* stored = std::get_if<stored_event>(&batch.events[ahead])) {
+      if (stored->scope.group != 0 || stored->hashes.empty()) continue;
+      home_.blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
+    } else if (const auto* removed = std::get_if<removed_event>(&batch.events[ahead])) {
+      if (removed->scope.group == 0 && !removed->hashes.empty()) home_.blocks().expect(step, nullptr, removed->hashes);
+    }
+  }
+}
+
 bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {
   for (const auto& [whose, each] : others_) {
     if (!each->drop_some(budget, tally)) return false;
   }
   return home_.drop_some(budget, tally);
+}
+
+bool event_applier::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
+  // A worker that is done with the pass says so again at once.
+  for (const auto& [whose, each] : others_) {
+    if (!each->evict_some(pass, budget, before_first, tally)) return false;
+  }
+  return home_.evict_some(pass, budget, before_first, tally);
 }
 
 void event_applier::leave() {

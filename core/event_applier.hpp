@@ -59,6 +59,12 @@ class event_applier {
   /// Queries stop seeing the stream's workers. Call `drop_some` until done afterwards.
   void leave();
 
+  /// A piece of all workers' parts of a pass; see lane_blocks::evict_some. Not while a batch is half applied.
+  [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+
+  /// Whether such an event means every block the worker it speaks to has ever stored, wherever it lies.
+  [[nodiscard]] bool clears_everything(const cleared_event& cleared) const { return home_.clears_everything(cleared); }
+
   /// Blocks of the worker the stream is registered for.
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return home_.blocks(); }
 
@@ -84,6 +90,8 @@ class event_applier {
   [[nodiscard]] worker_applier* open(const owner& whose);
   /// The number of blocks touched; absent: a clear was left in the middle.
   [[nodiscard]] std::optional<std::size_t> apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally);
+  /// Brings near what the three events behind `at` will need; see lane_blocks::expect.
+  void look_ahead(const event_batch& batch, std::size_t at) const noexcept;
 
   registration registration_;
   member member_;

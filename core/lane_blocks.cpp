@@ -22,9 +22,22 @@ lane_blocks::~lane_blocks() {
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
   const auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());
-  if (index == homes_.size()) homes_.push_back(home);  // few: bounded by event_applier
+  if (index == homes_.size()) {  // few: bounded by event_applier
+    homes_.push_back(home);
+    entries_.push_back(home->entries().enroll());
+  }
   if (space_ == 0) space_ = home->index().number();
   return static_cast<std::uint16_t>(index);
+}
+
+void lane_blocks::count_held(std::uint16_t home, medium_id medium, std::uint64_t more) {
+  held_[static_cast<std::size_t>(medium)] += more;
+  entries_[home]->entries.add(more);
+}
+
+void lane_blocks::count_gone(std::uint16_t home, medium_id medium, std::uint64_t fewer) {
+  held_[static_cast<std::size_t>(medium)] -= fewer;
+  entries_[home]->entries.subtract(fewer);
 }
 
 bool lane_blocks::is_same_block(const place& left, const place& right) const {
@@ -155,7 +168,7 @@ std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t 
   const auto extended = holdings_.extend(which, space_, start, names);
   tally.repeated += extended.repeated;
   tally.stored += extended.added;
-  held_[static_cast<std::size_t>(medium)] += extended.added;
+  count_held(home, medium, extended.added);
   known_ += extended.added;
   if (holdings_.media() != mask_of(medium)) {
     for (std::uint32_t i = 0; i < extended.added; ++i) {
@@ -174,7 +187,7 @@ bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, st
   if (!block) {
     ++known_;
     ++tally.stored;
-    ++held_[static_cast<std::size_t>(medium)];
+    count_held(where.home, medium, 1);
     if (count == 1 && put_plain(name, where, medium)) return true;
     hold_odd(now);
     odd_[name].push_back(now);
@@ -189,7 +202,7 @@ bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, st
       }
     } else if (count == 1 && put_plain(name, stands, medium)) {
       ++tally.stored;
-      ++held_[static_cast<std::size_t>(medium)];
+      count_held(stands.home, medium, 1);
       return false;
     }
   }
@@ -202,7 +215,7 @@ bool lane_blocks::put_odd(copies& all, const copy& what, apply_tally& tally) {
   const auto same_medium = std::ranges::find(all, now.medium, &copy::medium);
   if (same_medium == all.end()) {
     hold_odd(now);
-    ++held_[static_cast<std::size_t>(now.medium)];
+    count_held(now.where.home, now.medium, 1);
     ++tally.stored;
   } else {
     if (is_same_block(same_medium->where, now.where)) {
@@ -212,7 +225,7 @@ bool lane_blocks::put_odd(copies& all, const copy& what, apply_tally& tally) {
       ++tally.repeated;
     } else {
       hold_odd(now);
-      ++held_[static_cast<std::size_t>(now.medium)];
+      count_held(now.where.home, now.medium, 1);
       let_go(*same_medium);
       ++tally.moved;
     }
@@ -262,12 +275,12 @@ void lane_blocks::let_go(const copy& which) {
     holdings_.release_odd(in, at.where.offset);
     holdings_.close_if_empty(in);
   }
-  --held_[static_cast<std::size_t>(which.medium)];
+  count_gone(at.home, which.medium, 1);
 }
 
 void lane_blocks::let_go_plain(std::uint32_t which, std::uint32_t offset) {
   if (!holdings_.is_plain_elsewhere(which, offset)) --known_;
-  --held_[static_cast<std::size_t>(holdings_.at(which).medium)];
+  count_gone(holdings_.at(which).home, holdings_.at(which).medium, 1);
   holdings_.release_plain(which, offset);
   holdings_.close_if_empty(which);
 }
@@ -285,7 +298,7 @@ std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_
   } else {
     for (std::uint32_t i = 0; i < count; ++i) known_ -= holdings_.is_plain_elsewhere(hit.which, kept + i) ? 0U : 1U;
   }
-  held_[static_cast<std::size_t>(medium)] -= count;
+  count_gone(holdings_.at(hit.which).home, medium, count);
   tally.removed += count;
   holdings_.release_plain_from(hit.which, kept);
   holdings_.close_if_empty(hit.which);

@@ -5,6 +5,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/catalog.hpp"
+#include "core/eviction.hpp"
 #include "core/ids.hpp"
 #include "core/lane_holdings.hpp"
 #include "core/lane_names.hpp"
@@ -70,6 +72,15 @@ class lane_blocks {
   /// not, and a name twice, of which the later record counts; with nothing changed the dump is exact. The way back: snapshot_loader.
   [[nodiscard]] bool dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const;
 
+  /// Makes this worker's part of a pass: lets go of what it holds of condemned runs, whole, names included, and of names that mean more than
+  /// one block with all they mean, since half a name would be a wrong one. Looks at or lets go of `budget` blocks per call, more by at most a
+  /// run, and lowers it by them; `before_first` is called before the first one goes. True when the worker is through with the pass; anything may
+  /// be called in between. Does nothing while a clearing is under way. `tally.removed` counts the blocks.
+  [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+
+  /// Approximate bytes kept for this worker alone: holdings, odd names and what waits.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
   /// Blocks held on a medium, names counted (two names of one block are two).
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept { return held_[static_cast<std::size_t>(medium)]; }
   [[nodiscard]] std::size_t names() const noexcept { return known_; }
@@ -98,7 +109,17 @@ class lane_blocks {
     std::list<engine_hash>::iterator age;
   };
 
+  /// Where the worker's part of a pass of eviction stands.
+  struct eviction_walk {
+    std::uint64_t pass = 0;
+    std::uint32_t holdings = 0;  ///< still to be looked at, from the highest number down
+    std::size_t bucket = 0;      ///< of the odd names
+    std::size_t buckets = 0;     ///< as many as there were; more by now: begin again
+  };
+
   [[nodiscard]] std::uint16_t home_index(const std::shared_ptr<partition>& home);
+  void count_held(std::uint16_t home, medium_id medium, std::uint64_t more);
+  void count_gone(std::uint16_t home, medium_id medium, std::uint64_t fewer);
   [[nodiscard]] run_store& runs_of(std::uint16_t home) { return homes_[home]->index().runs(); }
   [[nodiscard]] bool is_same_block(const place& left, const place& right) const;
   [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
@@ -127,6 +148,8 @@ class lane_blocks {
   [[nodiscard]] std::size_t remove_tail(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
   /// False when the budget was used up before the holding was.
   [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
+  void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+  void evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally);
   void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
   void clear_orphans(media_mask which, std::span<const partition* const> only);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
@@ -141,6 +164,7 @@ class lane_blocks {
 
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;
+  std::vector<std::shared_ptr<entry_count::part>> entries_;  ///< held in each home
   std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
   lane_holdings holdings_;
   std::unordered_map<engine_hash, copies> odd_;    ///< the whole truth about each name in it
@@ -148,6 +172,7 @@ class lane_blocks {
   bool is_clearing_ = false;
   std::vector<std::uint32_t> holdings_to_clear_;   ///< what the clearing under way has still to look at
   std::vector<engine_hash> odd_to_clear_;
+  eviction_walk evicting_;
   std::unordered_map<engine_hash, orphan> waiting_;
   std::unordered_multimap<engine_hash, engine_hash> children_;  ///< parent's name -> names of orphans behind it
   std::list<engine_hash> orphan_ages_;                          ///< oldest first

@@ -53,7 +53,7 @@ bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_
     if (is_alone || !holdings_.is_plain_elsewhere(which, end - 1)) --known_;
   }
   while (end != 0 && !holdings_.is_plain(which, end - 1)) --end;  // nothing left: the holding may be closed below
-  held_[static_cast<std::size_t>(medium)] -= gone;
+  count_gone(held.home, medium, gone);
   tally.removed += gone;
   budget -= gone;
   holdings_.release_plain_from(which, kept);

@@ -146,7 +146,7 @@ void lane_blocks::find_run(run* held, std::uint16_t home, dump_cursor& at, std::
   for (const run* child = held; child->parent != nullptr; child = child->parent, ++spent) {
     const auto [behind, is_new] = at.seen_.try_emplace(child->parent);
     behind->second.home = home;
-    behind->second.needed = std::max(behind->second.needed, child->parent_offset + 1);
+    behind->second.needed = std::max(behind->second.needed, child->parent_offset + 1U);
     if (!is_new) break;  // then those before it are known as well
   }
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/hash_compare.hpp"
-#include "core/quiescence.hpp"
 
 namespace kvc::core {
 namespace {
@@ -26,8 +25,6 @@ std::uint32_t first_gap(const held_bits& held, std::uint32_t from) noexcept {
   }
   return at;
 }
-
-constexpr std::uint32_t longest_moved_tail = 256;  ///< blocks; some 10 us of work
 
 }  // namespace
 
@@ -72,76 +69,6 @@ void lane_holdings::close_if_empty(std::uint32_t which) {
   end_slot(*closed.store, closed.medium);
   closed = holding{};
   unused_.push_back(which);
-}
-
-void lane_holdings::make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits) {
-  run& in = *behind.in;
-  const std::uint32_t length = behind.offset + 1;
-  const auto blocks = in.blocks();
-  if (length >= blocks.size() || blocks[length] == locals[0].get()) return;
-  // The first branch at this block only: where many branch off, as behind a system prompt, moving each in turn would cost more than it gives.
-  if (in.child_end.load(std::memory_order_acquire) >= length) return;
-  std::uint32_t slot = no_slot;
-  std::size_t holders = 0;
-  in.each_cell([&](std::uint32_t whose, cell_word word) {
-    if (word.cutoff() <= length) return;
-    slot = whose;
-    ++holders;
-  });
-  if (holders == 0) {
-    if (store.try_cut(in, length, visits)) forget_names_behind(store, in, length);
-  } else if (holders == 1 && blocks.size() - length <= longest_moved_tail) {
-    const slot_owner who = store.slots().owner(slot);
-    if (lane_holdings* const holder = names_->colleague(who.worker)) holder->take_tail_along(store, in, length, slot, who.medium, visits);
-  }
-}
-
-/// The holders of this lane may share lists that name blocks behind the end of a run that was cut off there: other blocks may follow now.
-void lane_holdings::forget_names_behind(const run_store& store, const run& in, std::uint32_t length) {
-  in.each_cell([&](std::uint32_t slot, cell_word) {
-    const slot_owner who = store.slots().owner(slot);
-    const lane_holdings* const holder = names_->colleague(who.worker);
-    const std::uint32_t which = holder == nullptr ? none : holder->find(&in, who.medium);
-    if (which != none && holder->all_[which].list != holding::no_list) names_->shorten(holder->all_[which].list, length);
-  });
-}
-
-/// When the last who held more than half of a run lets go of that, the rest is cut off; so no more than half of a run is kept for nobody,
-/// unless something stands behind it.
-void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
-  const quiescent_scope reading;  // another lane may put a wider column in its place just now
-  run& in = *of.in;
-  const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
-  if (old_cutoff <= blocks / 2 || of.cutoff > blocks / 2) return;
-  std::uint32_t needed = std::max(in.child_end.load(std::memory_order_acquire), 1U);
-  in.each_cell([&](std::uint32_t, cell_word word) { needed = std::max(needed, word.has_more() ? blocks : word.cutoff()); });
-  if (needed > blocks / 2 || !of.store->try_cut(in, needed, 0)) return;
-  forget_names_behind(*of.store, in, needed);
-}
-
-void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits) {
-  const std::uint32_t which = is_frozen_ ? none : find(&from, medium);
-  if (which == none || all_[which].more || all_[which].slot != slot || all_[which].cutoff <= length) return;
-  const naming& old = names_->at(all_[which].list);
-  // Names that cannot be found could not be found under a new list either, and a list that begins behind the cut would have none before it.
-  if (old.gaps || old.first > length || old.end() < all_[which].cutoff) return;
-  const std::uint32_t count = all_[which].cutoff - length;
-  const std::vector<engine_hash> names(old.names + (length - old.first), old.names + (length - old.first) + count);
-  const std::uint64_t space = old.space;
-  run_store::tail_move move;
-  move.before = [&](run* child) {
-    names_->shorten(all_[which].list, length);
-    const std::uint32_t moved = open(store, child, all_[which].home, medium);
-    all_[moved].list = names_->open(child, space, 0);
-    ++names_->at(all_[moved].list).users;
-    all_[moved].cutoff = names_->fit(all_[moved].list, 0, names);  // all of them: they have just been forgotten
-    publish(all_[moved]);
-  };
-  move.after = [&] {
-    all_[which].cutoff = length;
-    publish(all_[which]);
-  };
-  if (store.try_move_tail(from, length, visits, slot, move)) ++moves_;
 }
 
 std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {

@@ -127,6 +127,9 @@ class lane_holdings {
   [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
 
   [[nodiscard]] std::vector<std::uint32_t> used() const;
+  /// One past the highest number of a holding ever in use; unused ones have no run.
+  [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
+  [[nodiscard]] std::size_t size() const noexcept { return by_run_.size(); }
   [[nodiscard]] media_mask media() const noexcept { return media_; }
 
  private:

@@ -164,6 +164,11 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
   return static_cast<std::uint32_t>(accepted);
 }
 
+std::size_t lane_names::bytes_in_use() const noexcept {
+  constexpr std::size_t bytes_per_name = 16;  // a seventh of a line of the table, which is some two thirds full
+  return written_bytes_ + table_.size() * bytes_per_name + (lists_ - unused_.size()) * sizeof(naming);
+}
+
 std::size_t lane_names::bytes() const noexcept { return table_.bytes() + pages_.size() * sizeof(page) + written_bytes_; }
 
 }  // namespace kvc::core

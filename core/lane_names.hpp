@@ -88,6 +88,8 @@ class lane_names {
 
   [[nodiscard]] std::size_t names() const noexcept { return table_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept;
+  /// The part of them that forgetting names gives back, to this lane at least.
+  [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 
  private:
   [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t offset, engine_hash name, std::uint64_t hash);

@@ -161,15 +161,17 @@ void level_walk::finish(std::uint32_t depth) {
 }
 
 template <class Walk>
-void level_walk::run(const run_directory& directory, std::uint32_t slots, const Walk& query, match_levels& out) {
+void level_walk::run(const run_store& runs, const Walk& query, match_levels& out) {
   out_ = &out;
-  words_ = (slots + word_bits - 1) / word_bits;
+  words_ = (runs.slots().end() + word_bits - 1) / word_bits;
+  const std::uint32_t round = runs.round();
   for (bool is_whole = false; !is_whole;) {
     out.clear();
     is_whole = true;
     run_segment here;
     std::size_t at = 0;
-    while (at < query.size() && next_segment(directory, query, here, at, here)) {
+    while (at < query.size() && next_segment(runs.directory(), query, here, at, here)) {
+      here.in->note_use(round);
       const auto base = static_cast<std::uint32_t>(at);
       if (at == 0) {
         first_run(*here.in, here.length);
@@ -187,7 +189,7 @@ void level_walk::run(const run_directory& directory, std::uint32_t slots, const 
   }
 }
 
-template void level_walk::run(const run_directory&, std::uint32_t, const local_walk&, match_levels&);
-template void level_walk::run(const run_directory&, std::uint32_t, const sequence_walk&, match_levels&);
+template void level_walk::run(const run_store&, const local_walk&, match_levels&);
+template void level_walk::run(const run_store&, const sequence_walk&, match_levels&);
 
 }  // namespace kvc::core

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/match.hpp"
+#include "core/run_store.hpp"
 #include "core/run_walk.hpp"
 
 namespace kvc::core {
@@ -19,9 +20,9 @@ namespace kvc::core {
 /// Belongs to one thread; reused from query to query for its memory. Inside a quiescent scope.
 class level_walk {
  public:
-  /// `slots` is the end of the partition's slots now.
+  /// Over the runs of a partition, as its slots are now; marks those it comes through as used in this round.
   template <class Walk>
-  void run(const run_directory& directory, std::uint32_t slots, const Walk& query, match_levels& out);
+  void run(const run_store& runs, const Walk& query, match_levels& out);
 
  private:
   static constexpr std::size_t few = 8;

@@ -1,6 +1,7 @@
 // The answer of the index for one query: how deep each worker reaches, per medium and over all of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -43,17 +44,27 @@ struct match_levels {
     levels.clear();
     sets.clear();
   }
+  /// Calls `visit(slot, depth)` for every slot of one level.
+  template <class Visit>
+  void each_of(const level& one, Visit& visit) const {
+    for (std::uint32_t word = 0; word < one.words; ++word) {
+      for (std::uint64_t rest = sets[one.first + word]; rest != 0; rest &= rest - 1) {
+        visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)), one.depth);
+      }
+    }
+  }
   /// Calls `visit(slot, depth)` for every slot.
   template <class Visit>
   void each(Visit visit) const {
-    for (const level& one : levels) {
-      for (std::uint32_t word = 0; word < one.words; ++word) {
-        for (std::uint64_t rest = sets[one.first + word]; rest != 0; rest &= rest - 1) {
-          visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)), one.depth);
-        }
-      }
-    }
+    for (const level& one : levels) each_of(one, visit);
     for (const reach& one : reaches) visit(one.slot, one.depth);
+  }
+  /// The greatest depth any slot reaches; 0 when there are none.
+  [[nodiscard]] std::uint32_t deepest() const noexcept {
+    std::uint32_t depth = 0;
+    for (const level& one : levels) depth = std::max(depth, one.depth);
+    for (const reach& one : reaches) depth = std::max(depth, one.depth);
+    return depth;
   }
 };
 

@@ -83,6 +83,7 @@ std::uint32_t holders_at(const std::vector<segment_holder>& segment, std::uint32
 template <class Walk>
 bool match_general(const run_store& runs, Walk query, const match_scope& scope, match_result& out) {
   const run_directory& directory = runs.directory();
+  const std::uint32_t round = runs.round();
   auto& [walk, levels, segment, holders, lone, merge] = buffers();
   merge.begin(scope, out);
   const bool has_lone = directory.lone_blocks() != 0;
@@ -95,6 +96,7 @@ bool match_general(const run_store& runs, Walk query, const match_scope& scope, 
       base = at;
       is_in_run = next_segment(directory, query, here, at, here);
       if (is_in_run) {
+        here.in->note_use(round);
         read_holders(runs, *here.in, scope.media, segment);
         if (here.was_cut()) return false;
       }
@@ -142,11 +144,20 @@ void match_all(const run_store& runs, const Walk& query, const match_scope& scop
   if (query.size() == 0) return;
   if (is_simple(runs, scope)) {
     match_buffers& mine = buffers();
-    mine.walk.run(runs.directory(), runs.slots().end(), query, mine.levels);
+    mine.walk.run(runs, query, mine.levels);
     fold(runs.slots(), mine.levels, out);
     return;
   }
   while (!match_general(runs, query, scope, out)) continue;
+}
+
+template <class Walk>
+bool match_levels_only(const run_store& runs, const Walk& query, const match_scope& scope, match_levels& out) {
+  const quiescent_scope reading;
+  out.clear();
+  if (!is_simple(runs, scope)) return false;
+  if (query.size() != 0) buffers().walk.run(runs, query, out);
+  return true;
 }
 
 std::uint64_t next_number() {
@@ -167,11 +178,11 @@ void prefix_index::match(std::span<const seq_hash> query, const match_scope& sco
 }
 
 bool prefix_index::match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const {
-  const quiescent_scope reading;
-  out.clear();
-  if (!is_simple(runs_, scope)) return false;
-  if (!query.empty()) buffers().walk.run(runs_.directory(), runs_.slots().end(), local_walk(query, seed()), out);
-  return true;
+  return match_levels_only(runs_, local_walk(query, seed()), scope, out);
+}
+
+bool prefix_index::match(std::span<const seq_hash> query, const match_scope& scope, match_levels& out) const {
+  return match_levels_only(runs_, sequence_walk(query, seed()), scope, out);
 }
 
 std::size_t prefix_index::count_held() const {

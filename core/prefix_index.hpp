@@ -22,7 +22,9 @@ namespace kvc::core {
 ///  1. What belongs to one worker is written by the lane that owns the worker only, in the order of its events, through lane_blocks.
 ///  2. `match` may be called from any lane at any time. It sees each worker's blocks as of some recent point of its events, never a block
 ///     that no event stored, never one whose removal had returned before `match` was called.
-///  3. A reader never waits for a writer, but for the element lock of the directory while one entry is copied; it writes nothing shared.
+///  3. A reader never waits for a writer, but for the element lock of the map of blocks that stand in no run while one entry is copied, and
+///     begins again when a run on its way was cut off meanwhile; it writes nothing shared,
+///     but for one mark per run and round where there is a byte budget (eviction.hpp).
 ///  4. Memory of a run is returned when its last block has lost its last holder and no run stands behind it.
 /// Re-entrancy: no callback is ever called with a lock held; there are no callbacks.
 class prefix_index {
@@ -45,6 +47,7 @@ class prefix_index {
   /// cleared first. False, and nothing found, where slots cannot stand for themselves: several media, pools, or blocks outside the runs. Any
   /// lane; slots are told by `slots()`, inside the same quiescent scope if they are to be those of the answer.
   [[nodiscard]] bool match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const;
+  [[nodiscard]] bool match(std::span<const seq_hash> query, const match_scope& scope, match_levels& out) const;
 
   [[nodiscard]] const slot_table& slots() const noexcept { return runs_.slots(); }
 
@@ -55,6 +58,8 @@ class prefix_index {
   [[nodiscard]] std::size_t count_held() const;
   /// Approximate heap bytes of runs, cells and directory; the names are kept by the lanes.
   [[nodiscard]] std::size_t bytes() const noexcept { return runs_.bytes(); }
+  /// The part of them that leaving blocks can give back.
+  [[nodiscard]] std::size_t bytes_in_use() const noexcept { return runs_.bytes_in_use(); }
   [[nodiscard]] std::uint64_t seed() const noexcept { return runs_.seed(); }
   /// Different for every index of the process, ever.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }

@@ -128,7 +128,8 @@ class spin_lock {
 /// A run. Identity (parent, offset, first block) never changes; the column grows at its end only; nothing ever splits it.
 ///
 /// Who writes what: `pins` by anyone; cells by the lane that owns the worker of their slot; the column, the list of chunks and the list of
-/// `held_bits` under `lock`; readers write nothing. A run with no pin left is dead: it is taken out of the directory and retired.
+/// `held_bits` under `lock`; readers write nothing but `recency`, once per round, and only where there is a byte budget. A run with no pin
+/// left is dead: it is taken out of the directory and retired.
 ///
 /// Layout: the first line is what every reader needs, the second the first cells and what writers need; behind them, in the same piece of
 /// memory, stands the first column, so that a reader who has just learned the address of a run can fetch all of it at once.
@@ -138,13 +139,14 @@ struct alignas(64) run {
   std::atomic<run_column*> column{nullptr};
   run* parent = nullptr;                      ///< null: starts at position 0
   seq_hash first_hash{};                      ///< of block 0
-  std::uint32_t parent_offset = 0;            ///< block of the parent behind which this run stands
   std::uint32_t base = 0;                     ///< position of block 0
+  std::uint16_t parent_offset = 0;            ///< block of the parent behind which this run stands
+  std::atomic<std::uint16_t> child_end{0};    ///< no child stands behind a block at or after this one
   std::atomic<std::uint64_t> child_filter{0}; ///< one bit per child's edge, see `filter_bit`; clear: there is no such child
   std::atomic<held_bits*> holes{nullptr};
   std::atomic<cell_chunk*> more{nullptr};
   std::atomic<std::uint32_t> cuts{0};         ///< how often it was cut off; see run_store::try_cut
-  std::atomic<std::uint32_t> child_end{0};    ///< no child stands behind a block at or after this one
+  std::atomic<std::uint32_t> children{0};     ///< runs behind blocks of this one; each is a user as well
 
   std::array<sparse_cell, inline_cells> cells{};
   std::atomic<std::uint64_t> pins{0};         ///< see `one_user` and `one_visit`
@@ -154,9 +156,12 @@ struct alignas(64) run {
   std::uint32_t free_cells = inline_cells;    ///< sparse ones; under lock
   seq_hash last_hash{};                       ///< of the last block; under lock
   std::uint32_t bytes = 0;                    ///< of the piece of memory, first column included
+  mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
 
   static constexpr std::uint64_t one_user = 1;                        ///< a holding or a child
   static constexpr std::uint64_t one_visit = std::uint64_t{1} << 32;  ///< whoever works with the run just now
+  /// In `recency`: the run is to be evicted by everyone who holds it; below it stands the round of its last use.
+  static constexpr std::uint32_t condemned = 0x8000'0000;
 
   [[nodiscard]] run_column* first_column() noexcept { return reinterpret_cast<run_column*>(this + 1); }
 
@@ -175,6 +180,13 @@ struct alignas(64) run {
   /// One visit more, unless the run is dead.
   [[nodiscard]] bool try_visit() noexcept;
   [[nodiscard]] bool is_dead() const noexcept { return pins.load(std::memory_order_acquire) == 0; }
+  /// Nothing stands behind any of its blocks.
+  [[nodiscard]] bool is_leaf() const noexcept { return children.load(std::memory_order_acquire) == 0; }
+  /// A query or a store has come through here in this round (see eviction.hpp); takes a sentence of eviction back. Any lane. Written only when
+  /// it says something new, so that a run that everybody reads stays in everybody's caches.
+  void note_use(std::uint32_t round) const noexcept {
+    if (recency.load(std::memory_order_relaxed) != round) recency.store(round, std::memory_order_relaxed);
+  }
   /// Brings near what a reader of this run will need.
   void prefetch() const noexcept {
     const auto* const lines = reinterpret_cast<const char*>(this);

@@ -118,12 +118,6 @@ run* run_finder::find(std::uint64_t first) const noexcept {
   return nullptr;
 }
 
-void run_finder::prefetch(std::uint64_t first) const noexcept {
-  const std::uint64_t hash = spread(first);
-  const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
-  bring_near(&in.all[line_of(hash)]);
-}
-
 run_finder::segment& run_finder::lock_segment(std::uint64_t hash) const noexcept {
   for (;;) {
     segment& now = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);

@@ -17,6 +17,8 @@ const std::uint64_t* bare(std::span<const local_hash> locals) noexcept { return 
 
 std::uint32_t narrow(std::size_t blocks) noexcept { return static_cast<std::uint32_t>(blocks); }
 
+constexpr std::size_t directory_bytes_per_run = 64;  ///< a node of the map, a share of its buckets, an entry of the finder
+
 constexpr std::uint32_t most_first_blocks = 31;
 
 /// Room in the first column of a run that begins with so many blocks: what fills its last line of 64 bytes, the head of the column included. A
@@ -105,7 +107,7 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   made->bytes = bytes;
   made->pins.store(run::one_visit, std::memory_order_relaxed);
   made->parent = behind.in;
-  made->parent_offset = behind.offset;
+  made->parent_offset = static_cast<std::uint16_t>(behind.offset);
   made->base = behind.in == nullptr ? 0 : behind.in->base + behind.offset + 1;
   made->first_hash = first;
   auto* column = new (made->first_column()) run_column;
@@ -114,7 +116,11 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   made->last_hash = fill(*column, 0, first, locals.first(count), seed_);
   column->length.store(count, std::memory_order_relaxed);
   made->column.store(column, std::memory_order_release);
-  if (behind.in != nullptr) use(*behind.in);  // the caller's pin keeps it alive until here
+  made->recency.store(round(), std::memory_order_relaxed);
+  if (behind.in != nullptr) {
+    use(*behind.in);  // the caller's pin keeps it alive until here
+    behind.in->children.fetch_add(1, std::memory_order_relaxed);
+  }
   blocks_.add(count);
   return made;
 }
@@ -152,8 +158,9 @@ run_stretch run_store::join_child(run_place behind, seq_hash first, std::span<co
 void run_store::note_child(run& parent, std::uint32_t offset, std::uint64_t local) {
   const std::uint64_t mark = run::filter_bit(offset, local);
   if ((parent.child_filter.load(std::memory_order_relaxed) & mark) == 0) parent.child_filter.fetch_or(mark, std::memory_order_release);
-  std::uint32_t end = parent.child_end.load(std::memory_order_relaxed);
-  while (end <= offset && !parent.child_end.compare_exchange_weak(end, offset + 1, std::memory_order_acq_rel)) continue;
+  const auto wanted = static_cast<std::uint16_t>(offset + 1);
+  std::uint16_t end = parent.child_end.load(std::memory_order_relaxed);
+  while (end < wanted && !parent.child_end.compare_exchange_weak(end, wanted, std::memory_order_acq_rel)) continue;
 }
 
 run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const local_hash> locals) {
@@ -177,6 +184,12 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
 }
 
 run_stretch run_store::follow(run_place behind, std::span<const local_hash> locals) {
+  const run_stretch found = find_or_make(behind, locals);
+  if (found.in != nullptr) found.in->note_use(round());
+  return found;
+}
+
+run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash> locals) {
   run* const in = behind.in;
   if (in == nullptr) return hang(behind, first_in_sequence(locals[0]), locals);
   const std::uint32_t next = behind.offset + 1;
@@ -214,9 +227,24 @@ run_stretch run_store::follow(run_place behind, std::span<const local_hash> loca
   return hang(behind, roll(seq_hash_at(*in, behind.offset, seed_), locals[0], seed_), locals);
 }
 
+std::size_t run_store::bytes_of(run& in) noexcept {
+  const run_column* const column = in.column.load(std::memory_order_acquire);
+  std::size_t bytes = in.bytes + directory_bytes_per_run;
+  if (column != in.first_column()) bytes += run_column::bytes_for(column->capacity);
+  for (const cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+    bytes += chunk->bytes();
+  }
+  return bytes;
+}
+
+std::size_t run_store::bytes_in_use() const noexcept {
+  return bytes_.sum() + directory_.runs() * directory_bytes_per_run + directory_.lone_blocks() * bytes_per_lone_block;
+}
+
 void run_store::free_run(run* gone) {
   run_column* column = gone->column.load(std::memory_order_relaxed);
   std::size_t bytes = gone->bytes;
+  if (gone->parent != nullptr) gone->parent->children.fetch_sub(1, std::memory_order_acq_rel);  // pinned by this run until its caller ends that
   blocks_.subtract(column->length.load(std::memory_order_relaxed));
   for (cell_chunk* chunk = gone->more.load(std::memory_order_relaxed); chunk != nullptr;) {
     bytes += chunk->bytes();
@@ -238,80 +266,6 @@ void run_store::unpin(run* in, std::uint64_t pin) {
     in = parent;
     pin = run::one_user;
   }
-}
-
-/// A chunk in which `slot` has a cell: dense once a good part of all slots holds the run, since then it is smaller and read faster.
-cell_chunk* run_store::add_chunk(run& in, std::uint32_t sparse_cells, std::uint32_t slot) {
-  const std::uint32_t slots = slots_.end();
-  std::uint32_t dense_end = 0;
-  std::atomic<cell_chunk*>* end = &in.more;
-  for (cell_chunk* chunk = end->load(std::memory_order_relaxed); chunk != nullptr; chunk = end->load(std::memory_order_relaxed)) {
-    if (chunk->is_dense) dense_end = chunk->first_slot + chunk->count;
-    end = &chunk->next;
-  }
-  const bool is_dense = sparse_cells * 8 >= slots || dense_end != 0;
-  const std::uint32_t first = is_dense ? dense_end : 0;
-  const std::uint32_t count = is_dense ? (std::max(slot + 1, slots + slots / 8) - first + 63) / 64 * 64 : std::min(sparse_cells * 3, max_slots);
-  const std::size_t bytes = cell_chunk::bytes_for(count, is_dense);
-  auto* chunk = new (arena_take(arena_kind::cells, bytes)) cell_chunk;
-  chunk->count = count;
-  chunk->first_slot = first;
-  chunk->is_dense = is_dense;
-  if (is_dense) {
-    for (std::uint32_t i = 0; i < count; ++i) new (&chunk->dense()[i]) dense_cell(0);
-  } else {
-    for (std::uint32_t i = 0; i < count; ++i) new (&chunk->sparse()[i]) sparse_cell(0);
-    in.free_cells += count;
-  }
-  bytes_.add(bytes);
-  end->store(chunk, std::memory_order_release);
-  return chunk;
-}
-
-cell_ref run_store::take_cell(run& in, std::uint32_t slot, cell_word word) {
-  const auto find_dense = [&]() -> cell_ref {
-    for (cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
-      if (chunk->is_dense && slot >= chunk->first_slot && slot < chunk->first_slot + chunk->count) return cell_ref(&chunk->dense()[slot - chunk->first_slot]);
-    }
-    return {};
-  };
-  cell_ref taken = find_dense();
-  if (!taken) {
-    const std::lock_guard lock(in.lock);
-    const auto take = [&](sparse_cell* from, std::uint32_t count) {
-      for (std::uint32_t i = 0; i < count && !taken; ++i) {
-        if (from[i].load(std::memory_order_relaxed) == 0) taken = cell_ref(&from[i]);
-      }
-    };
-    std::uint32_t sparse_cells = run::inline_cells;
-    if (in.free_cells != 0) take(in.cells.data(), run::inline_cells);
-    for (cell_chunk* chunk = in.more.load(std::memory_order_relaxed); chunk != nullptr && !taken; chunk = chunk->next.load(std::memory_order_relaxed)) {
-      if (chunk->is_dense) continue;
-      sparse_cells += chunk->count;
-      if (in.free_cells != 0) take(chunk->sparse(), chunk->count);
-    }
-    if (!taken) {
-      cell_chunk* const chunk = add_chunk(in, sparse_cells, slot);
-      taken = chunk->is_dense ? cell_ref(&chunk->dense()[slot - chunk->first_slot]) : cell_ref(&chunk->sparse()[0]);
-    }
-    if (!taken.is_dense()) {
-      --in.free_cells;
-      taken.write(slot, word);  // under the lock, so that nobody else takes it
-      return taken;
-    }
-  }
-  taken.write(slot, word);
-  return taken;
-}
-
-void run_store::give_back(run& in, cell_ref cell) {
-  if (cell.is_dense()) {
-    cell.dense().store(0, std::memory_order_release);
-    return;
-  }
-  const std::lock_guard lock(in.lock);
-  cell.sparse().store(0, std::memory_order_release);
-  ++in.free_cells;
 }
 
 held_bits* run_store::open_bits(run& in, std::uint32_t slot, std::uint32_t words) {
@@ -366,6 +320,7 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   if (is_free && slot != no_slot) {
     const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
     run* const child = make_run({&in, length - 1}, roll(last, tail[0], seed_), tail);
+    child->recency.store(in.recency.load(std::memory_order_relaxed), std::memory_order_relaxed);  // what was old stays old
     note_child(in, length - 1, tail[0].get());
     if (directory_.add(child) == child) {
       move.before(child);

@@ -1,6 +1,7 @@
 // The runs of one partition: makes, grows, pins and frees them, and gives out their cells.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,9 @@ struct run_place {
 
   friend bool operator==(const run_place&, const run_place&) = default;
 };
+
+/// About what the directory keeps for a block that stands in no run and has one holder.
+inline constexpr std::size_t bytes_per_lone_block = 96;
 
 /// Consecutive blocks of one run.
 struct run_stretch {
@@ -79,6 +83,12 @@ class run_store {
     return cut(in, length, visits, slot, move);
   }
 
+  /// What uses of runs are marked with from now on; see eviction.hpp. 0, for ever, without a byte budget. Any lane.
+  void begin_round(std::uint32_t round) noexcept { round_.store(round, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t round() const noexcept { return round_.load(std::memory_order_relaxed); }
+  /// What would be freed with this run, which the caller pins, inside a quiescent scope; approximate while other lanes work with it.
+  [[nodiscard]] static std::size_t bytes_of(run& in) noexcept;
+
   [[nodiscard]] slot_table& slots() noexcept { return slots_; }
   [[nodiscard]] const slot_table& slots() const noexcept { return slots_; }
   [[nodiscard]] run_directory& directory() noexcept { return directory_; }
@@ -87,8 +97,11 @@ class run_store {
   /// Blocks in all runs, including those at the ends of runs that nobody holds any more.
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.sum(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.sum() + directory_.bytes(); }
+  /// The same without the room that directories keep for what may come: what leaving blocks can give back.
+  [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 
  private:
+  [[nodiscard]] run_stretch find_or_make(run_place behind, std::span<const local_hash> locals);
   [[nodiscard]] run_stretch join_child(run_place behind, seq_hash first, std::span<const local_hash> locals) const;
   [[nodiscard]] run* make_run(run_place behind, seq_hash first, std::span<const local_hash> locals);
   [[nodiscard]] run_stretch hang(run_place behind, seq_hash first, std::span<const local_hash> locals);
@@ -107,6 +120,7 @@ class run_store {
   slot_table slots_;
   sharded_count blocks_;
   sharded_count bytes_;
+  std::atomic<std::uint32_t> round_{0};
 };
 
 }  // namespace kvc::core

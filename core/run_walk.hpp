@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/block_hasher.hpp"
+#include "core/bring_near.hpp"
 #include "core/hash_compare.hpp"
 #include "core/run.hpp"
 #include "core/run_directory.hpp"
@@ -42,6 +43,8 @@ class local_walk {
   /// How many blocks of `in`, from its first, the query has from `at` on.
   [[nodiscard]] std::uint32_t common(const run& in, std::size_t at) const noexcept {
     const auto blocks = in.blocks();
+    // What follows a divergence is found by rolling from the mark before it; of all but long runs, the marks are one line.
+    bring_near(in.column.load(std::memory_order_acquire)->marks());
     const auto* rest = reinterpret_cast<const std::uint64_t*>(query_.data()) + at;
     return static_cast<std::uint32_t>(common_prefix(blocks.data(), rest, std::min(blocks.size(), query_.size() - at)));
   }

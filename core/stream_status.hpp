@@ -17,7 +17,7 @@ enum class stream_state : std::uint8_t {
   joining,     ///< registered; nothing applied yet
   whole,       ///< every batch up to the cursor is applied
   recovering,  ///< a replay is running
-  incomplete,  ///< batches are lost for good: answers may miss or overstate blocks of this worker
+  incomplete,  ///< batches are lost for good or blocks were evicted: answers may miss or overstate blocks of this worker
   stale,       ///< silent for longer than allowed
   stopped,     ///< unregistered; its blocks are leaving
 };
@@ -46,6 +46,7 @@ struct stream_status {
   std::atomic<std::uint64_t> replays_failed{0};
   std::atomic<std::uint64_t> restarts{0};
   std::atomic<std::uint64_t> missing{0};                 ///< seqnos known lost in this generation
+  std::atomic<std::uint64_t> evicted{0};                 ///< blocks of this generation given up for the byte budget of the index
   std::atomic<std::uint64_t> orphans{0};                 ///< blocks waiting for a parent
   std::atomic<std::uint64_t> unknown_removals{0};
   std::atomic<std::uint64_t> rank_mismatches{0};         ///< batches that named another rank than registered

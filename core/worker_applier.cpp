@@ -16,6 +16,8 @@ bool is_in_scope(const partition_key& key, const event_scope& scope) {
          (scope.block_size == 0 || scope.block_size == key.block_size);
 }
 
+bool names_dimensions(const event_scope& scope) { return scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0; }
+
 bool speaks_standard(publisher_type type) {
   return type == publisher_type::standard || type == publisher_type::mooncake;
 }
@@ -172,14 +174,23 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
   tally.add(each_medium);
 }
 
-bool worker_applier::clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally) {
+media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const {
+  if (cleared.scope.medium) return mask_of(*cleared.scope.medium);
   const bool is_everything = speaks_standard(registration_.type) || registration_.worker.kind == publisher_class::pool;
-  media_mask which = is_everything ? all_media : mask_of(registration_.medium);
-  if (cleared.scope.medium) which = mask_of(*cleared.scope.medium);
+  return is_everything ? all_media : mask_of(registration_.medium);
+}
+
+bool worker_applier::clears_everything(const cleared_event& cleared) const {
+  const media_mask ever = member_.media_seen->load(std::memory_order_relaxed);
+  return !names_dimensions(cleared.scope) && (ever & ~media_cleared_by(cleared)) == 0;
+}
+
+bool worker_applier::clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally) {
+  const media_mask which = media_cleared_by(cleared);
   // The standard scopes a clear by the dimensions it names; an engine's clear names none and means all of them.
   const event_scope& scope = cleared.scope;
   std::vector<const partition*> only;
-  if (scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0) {
+  if (names_dimensions(scope)) {
     if (is_in_scope(home_->key(), scope)) only.push_back(home_.get());
     for (const auto& [key, home] : others_) {
       if (is_in_scope(key, scope)) only.push_back(home.get());

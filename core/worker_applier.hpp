@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -50,6 +51,14 @@ class worker_applier {
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
   void leave() { catalog_->leave(member_.id); }
 
+  /// See lane_blocks::evict_some; not while a batch is half applied.
+  [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
+    return blocks_.evict_some(pass, budget, before_first, tally);
+  }
+
+  /// Whether such an event means every block the worker has ever stored, wherever it lies.
+  [[nodiscard]] bool clears_everything(const cleared_event& cleared) const;
+
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }
   /// Blocks of groups that are never counted as prefix.
   [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
@@ -63,6 +72,7 @@ class worker_applier {
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
   void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
   void store_by_name(store_command command, apply_tally& tally);
+  [[nodiscard]] media_mask media_cleared_by(const cleared_event& cleared) const;
   void remember_medium(medium_id medium);
 
   registration registration_;

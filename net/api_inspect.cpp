@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/arena.hpp"
 #include "net/answer_writer.hpp"
 #include "net/http_reply.hpp"
 #include "net/stream_report.hpp"
@@ -34,6 +35,21 @@ std::array<std::uint64_t, core::max_media> blocks_of(const stream_status& status
   std::array<std::uint64_t, core::max_media> blocks{};
   for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = now_of(status.blocks[i]);
   return blocks;
+}
+
+void write_arena(answer_writer& out) {
+  const core::arena_usage arena = core::arena_now();
+  out.key("arena");
+  out.object(4);
+  out.key("bytes");
+  out.object(core::arena_kinds);
+  for (std::size_t i = 0; i < core::arena_kinds; ++i) out.member(core::arena_kind_names[i], arena.used[i]);
+  out.end_object();
+  out.member("mapped_bytes", arena.mapped);
+  out.key("fragmentation");
+  out.real(arena.fragmentation());
+  out.member("reclaimed_bytes", arena.reclaimed);
+  out.end_object();
 }
 
 void write_registration(answer_writer& out, const core::registration& from, const core::medium_table& media) {
@@ -146,7 +162,7 @@ http_reply list_partitions(const api_context& context, const http_request& reque
   const auto view = context.catalog.view().get();
   std::string body;
   answer_writer out(body, request.answer_form);
-  out.object(2);
+  out.object(3);
   out.member("count", view->partitions.size());
   out.key("partitions");
   out.list(view->partitions.size());
@@ -158,12 +174,18 @@ http_reply list_partitions(const api_context& context, const http_request& reque
     out.member("additional_salt", key.salt);
     out.member("block_size", key.block_size);
     out.member("hash_seed", partition->partition->seed());
-    out.member("blocks", partition->partition->index().blocks());
-    out.member("bytes", partition->partition->index().bytes());
+    const core::prefix_index& index = partition->partition->index();
+    out.member("blocks", index.blocks());
+    out.member("runs", index.run_count());
+    out.member("entries", partition->partition->entries().sum());
+    out.member("slots", index.slots().used());
+    out.member("refused_slots", index.slots().refused());
+    out.member("bytes", index.bytes());
     out.member("workers", partition->members.size());
     out.end_object();
   }
   out.end_list();
+  write_arena(out);
   out.end_object();
   return ok_reply(std::move(body), request.answer_form);
 }

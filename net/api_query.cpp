@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/block_hasher.hpp"
+#include "core/quiescence.hpp"
 
 namespace kvc::net {
 namespace {
@@ -56,9 +57,13 @@ class answering {
     scratch_.matched.clear();
     if (found != nullptr) {
       members_ = found->members;
-      match(*found);
-      collect_rows();
-      filter_rows();
+      instances_ = found->by_worker.instances();
+      hash_prompt(*found);
+      if (!choose_by_levels(*found)) {
+        match(*found);
+        collect_rows();
+        filter_rows();
+      }
     }
     const bool is_unknown = scratch_.rows.empty() && !query_.instance.empty();
     out_.object(1);
@@ -77,49 +82,95 @@ class answering {
   }
 
  private:
-  void match(const core::partition_view& found) {
-    const core::match_scope* scope = &found.scope;
+  /// Makes hashes of tokens, and `scope_` what the query may count.
+  void hash_prompt(const core::partition_view& found) {
+    scope_ = &found.scope;
     if (query_.media) {
       scratch_.scope = found.scope;
       scratch_.scope.media = asked_;
-      scope = &scratch_.scope;
+      scope_ = &scratch_.scope;
     }
-    const core::partition& partition = *found.partition;
     std::size_t blocks = query_.hashes.size();
-    if (query_.by_hash) {
-      partition.index().match(query_.hashes, *scope, scratch_.matched);
-    } else {
+    if (!query_.by_hash) {
+      const core::partition& partition = *found.partition;
       scratch_.locals.clear();
       if (scratch_.locals.capacity() > kept_locals) scratch_.locals.shrink_to_fit();
       core::hash_blocks(query_.tokens, partition.key().block_size, partition.seed(), scratch_.locals, query_.extra_keys);
       blocks = scratch_.locals.size();
-      partition.index().match(std::span<const core::local_hash>(scratch_.locals), *scope, scratch_.matched);
     }
     source_.counters.queried_blocks.add(blocks);
+  }
+
+  /// Calls `ask` with the hashes of the prompt, of whichever kind they are.
+  template <class Ask>
+  auto with_hashes(Ask ask) const {
+    return query_.by_hash ? ask(query_.hashes) : ask(std::span<const core::local_hash>(scratch_.locals));
+  }
+
+  void match(const core::partition_view& found) {
+    const core::prefix_index& index = found.partition->index();
+    with_hashes([&](auto hashes) { index.match(hashes, *scope_, scratch_.matched); });
     std::uint32_t deepest = scratch_.matched.pools_alone.any;
     for (const core::worker_depth& each : scratch_.matched.workers) deepest = std::max(deepest, each.any);
     source_.counters.matched_blocks.add(deepest);
   }
 
-  /// Members are sorted by instance, rank and class, so the rows come in the order of their names.
+  /// Finds the rows of a query that does not want all of them without looking at the others. False, and nothing done, where that cannot be.
+  bool choose_by_levels(const core::partition_view& found) {
+    if (!query_.instance.empty() || (!query_.top_k && query_.min_match == 0)) return false;
+    const std::size_t candidates = mark_wanted();
+    const std::uint64_t block_size = query_.partition.block_size;
+    core::fold_bounds bounds;
+    bounds.least = query_.min_match / block_size + (query_.min_match % block_size == 0 ? 0U : 1U);
+    if (query_.top_k) bounds.most = static_cast<std::size_t>(std::min<std::uint64_t>(*query_.top_k, core::fold_bounds::any_number));
+    bounds.wanted = scratch_.wanted;
+    if (bounds.least == 0 && bounds.most >= candidates) return false;
+
+    const core::quiescent_scope reading;  // slots are told by their owners only while nobody can give them back
+    const core::prefix_index& index = found.partition->index();
+    if (!with_hashes([&](auto hashes) { return index.match(hashes, *scope_, scratch_.levels); })) return false;
+    source_.counters.matched_blocks.add(scratch_.levels.deepest());
+    scratch_.fold.run(index.slots(), found.by_worker, scratch_.levels, bounds, scratch_.chosen, scratch_.matched);
+    for (const core::instance_reach& each : scratch_.chosen) {
+      row& chosen = scratch_.rows.emplace_back(row_of(instances_[each.instance]));
+      chosen.longest = each.depth;
+    }
+    return true;
+  }
+
+  /// Notes which instances the query is about; answers how many.
+  std::size_t mark_wanted() {
+    scratch_.wanted.clear();
+    if (!query_.instances) return instances_.size();
+    scratch_.wanted.assign(instances_.size(), 0);
+    const auto name_of = [this](const core::member_map::instance& each) -> const std::string& { return members_[each.first].key.instance; };
+    std::size_t marked = 0;
+    for (const std::string& name : *query_.instances) {
+      const auto at = std::ranges::lower_bound(instances_, name, {}, name_of);
+      if (at == instances_.end() || name_of(*at) != name) continue;
+      std::uint8_t& mark = scratch_.wanted[static_cast<std::size_t>(at - instances_.begin())];
+      marked += mark == 0 ? 1U : 0U;
+      mark = 1;
+    }
+    return marked;
+  }
+
+  [[nodiscard]] row row_of(const core::member_map::instance& instance) const {
+    row made{.first = instance.first, .last = instance.last, .seen = 0, .longest = 0, .has_engine = instance.has_engine};
+    for (const core::member& each : members_.subspan(made.first, made.last - made.first)) {
+      if (each.media_seen) made.seen = static_cast<core::media_mask>(made.seen | each.media_seen->load(std::memory_order_relaxed));
+    }
+    return made;
+  }
+
+  /// Instances come in the order of their names.
   void collect_rows() {
-    for (std::size_t first = 0; first < members_.size();) {
-      const std::string& instance = members_[first].key.instance;
-      row found;
-      found.first = first;
-      found.last = first;
-      bool has_engine = false;
-      for (; found.last < members_.size() && members_[found.last].key.instance == instance; ++found.last) {
-        const core::member& each = members_[found.last];
-        has_engine = has_engine || each.key.kind == core::publisher_class::engine;
-        if (each.media_seen) found.seen = static_cast<core::media_mask>(found.seen | each.media_seen->load(std::memory_order_relaxed));
-      }
-      first = found.last;
-      if (!is_wanted(instance)) continue;
+    for (const core::member_map::instance& each : instances_) {
+      if (!is_wanted(members_[each.first].key.instance)) continue;
+      row& found = scratch_.rows.emplace_back(row_of(each));
       for (std::size_t i = found.first; i < found.last; ++i) {
-        if (counts(i, has_engine)) found.longest = std::max<std::uint64_t>(found.longest, depth(i).any);
+        if (counts(i, found.has_engine)) found.longest = std::max<std::uint64_t>(found.longest, depth(i).any);
       }
-      scratch_.rows.push_back(found);
     }
   }
 
@@ -131,10 +182,6 @@ class answering {
   /// An engine's ranks stand for their instance; pools do only where there is no engine.
   [[nodiscard]] bool counts(std::size_t index, bool has_engine) const {
     return !has_engine || members_[index].key.kind == core::publisher_class::engine;
-  }
-  [[nodiscard]] bool has_engine(const row& which) const {
-    const auto part = members_.subspan(which.first, which.last - which.first);
-    return std::ranges::any_of(part, [](const core::member& each) { return each.key.kind == core::publisher_class::engine; });
   }
   [[nodiscard]] const core::worker_depth& depth(std::size_t index) const { return scratch_.matched.of(members_[index].id); }
   [[nodiscard]] std::uint64_t in_tokens(std::uint64_t blocks) const { return blocks * query_.partition.block_size; }
@@ -151,11 +198,10 @@ class answering {
   }
 
   void write_row(const row& which) {
-    const bool engines = has_engine(which);
     core::worker_depth best;  // per column the best single rank
     std::size_t ranks = 0;
     for (std::size_t i = which.first; i < which.last; ++i) {
-      if (!counts(i, engines)) continue;
+      if (!counts(i, which.has_engine)) continue;
       const core::worker_depth& each = depth(i);
       if (i == which.first || !is_same_rank(i - 1, i)) ++ranks;
       best.any = std::max(best.any, each.any);
@@ -166,7 +212,7 @@ class answering {
     out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U));
     out_.member("longest_matched", in_tokens(best.any));
     if ((columns & core::mask_of(medium_id::gpu)) != 0) write_column(best, 0);  // before DP, as clients know it
-    write_ranks(which, engines, ranks);
+    write_ranks(which, ranks);
     for (unsigned rest = columns & ~1U; rest != 0; rest &= rest - 1) write_column(best, static_cast<std::size_t>(std::countr_zero(rest)));
     if (query_.detail) write_detail(which, best);
     out_.end_object();
@@ -179,11 +225,11 @@ class answering {
   }
 
   /// A rank may have several members: the backends of a pool, or a rank that is registered and that another stream speaks for as well.
-  void write_ranks(const row& which, bool engines, std::size_t ranks) {
+  void write_ranks(const row& which, std::size_t ranks) {
     out_.key("DP");
     out_.object(ranks);
     for (std::size_t i = which.first; i < which.last; ++i) {
-      if (!counts(i, engines)) continue;
+      if (!counts(i, which.has_engine)) continue;
       std::uint64_t longest = depth(i).any;
       for (; i + 1 < which.last && is_same_rank(i, i + 1); ++i) longest = std::max<std::uint64_t>(longest, depth(i + 1).any);
       out_.member(std::to_string(members_[i].key.rank.get()), in_tokens(longest));
@@ -235,6 +281,8 @@ class answering {
   query_scratch& scratch_;
   answer_writer& out_;
   std::span<const core::member> members_;
+  std::span<const core::member_map::instance> instances_;
+  const core::match_scope* scope_ = nullptr;
   core::media_mask asked_ = core::all_media;
 };
 

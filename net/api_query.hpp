@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
+#include "core/level_fold.hpp"
 #include "core/medium.hpp"
 #include "net/answer_writer.hpp"
 #include "net/api_types.hpp"
@@ -22,12 +24,17 @@ struct query_scratch {
     std::size_t last = 0;               ///< one past
     core::media_mask seen = 0;          ///< media the instance has ever reported
     std::uint64_t longest = 0;          ///< blocks
+    bool has_engine = false;            ///< else it stands for pools only
   };
 
   std::vector<core::local_hash> locals;
   core::match_result matched;
   core::match_scope scope;
   std::vector<row> rows;
+  core::match_levels levels;
+  core::level_fold fold;
+  std::vector<core::instance_reach> chosen;
+  std::vector<std::uint8_t> wanted;     ///< by instance of the partition
 };
 
 /// What a query is asked of. Views of the moment; valid during the call.
@@ -42,6 +49,7 @@ struct query_source {
 ///
 /// A row stands for every instance with an engine stream in the partition, or with a pool stream only. `instance_ids`, `min_match` and
 /// `top_k` leave rows out; `instance_id` gives exactly its row. `media` restricts the columns and what every other number counts.
+/// With `top_k` or `min_match`, instances that cannot be in the answer are not looked at where the index allows it.
 /// Never fails; an unknown partition is an empty answer. Lane: the one whose view, counters and scratch these are; nothing is kept.
 void answer_query(const query_request& query, const query_source& source, query_scratch& scratch, answer_writer& out);
 

@@ -1,6 +1,7 @@
 #include "net/fleet_service.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -43,13 +44,29 @@ struct fleet_service::state {
   };
 
   state(runtime& all_lanes, zmq_engine& zmq, core::catalog& partitions, core::medium_table& words, stream_settings with)
-      : lanes(&all_lanes), engine(&zmq), catalog(&partitions), media(&words), settings(with), homes(all_lanes.size()) {}
+      : lanes(&all_lanes),
+        engine(&zmq),
+        catalog(&partitions),
+        media(&words),
+        settings(with),
+        budget(std::make_shared<core::index_budget>(partitions, with.index_budget, all_lanes.size())),
+        homes(all_lanes.size()) {
+    if (with.index_budget == 0) return;
+    for (std::size_t i = 0; i < all_lanes.size(); ++i) {
+      lane& each = all_lanes.at(i);
+      // Scopes belong to their lanes, which may not have started yet.
+      asio::post(each.context, [&each, shared = budget, rhythm = with.eviction] {
+        each.tasks.spawn("byte budget", keep_within_budget(each, shared, rhythm));
+      });
+    }
+  }
 
   runtime* lanes;
   zmq_engine* engine;
   core::catalog* catalog;
   core::medium_table* media;
   stream_settings settings;
+  std::shared_ptr<core::index_budget> budget;
 
   // Control lane only.
   core::lane_map homes;
@@ -198,6 +215,8 @@ asio::awaitable<void> fleet_service::dump_some(core::worker_id worker, std::shar
   lane& home = state_->lanes->at(*turn->lane);
   co_await asio::co_spawn(home.context, stream_listener::tell(turn->from, turn), detached_from_cancellation());
 }
+
+const core::index_budget& fleet_service::budget() const noexcept { return *state_->budget; }
 
 const core::published<fleet_view>& fleet_service::view() const noexcept { return state_->view; }
 

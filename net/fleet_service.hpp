@@ -13,12 +13,14 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "core/catalog.hpp"
+#include "core/eviction.hpp"
 #include "core/published.hpp"
 #include "core/registration.hpp"
 #include "core/snapshot.hpp"
 #include "core/stream_status.hpp"
 #include "core/worker_numbers.hpp"
 #include "net/errc.hpp"
+#include "net/eviction_task.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
 
@@ -49,6 +51,8 @@ struct stream_settings {
   std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
   std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks at its connection
   std::chrono::milliseconds ready_grace{30'000};   ///< how long a new stream may hold back readiness
+  std::uint64_t index_budget = 0;                  ///< bytes the index may use before blocks are evicted; 0: any number
+  eviction_rhythm eviction;                        ///< how that is done
 };
 
 class stream_listener;
@@ -105,6 +109,9 @@ class fleet_service {
   [[nodiscard]] asio::awaitable<void> dump_some(core::worker_id worker, std::shared_ptr<dump_turn> turn);
 
   [[nodiscard]] const core::published<fleet_view>& view() const noexcept;
+
+  /// What is known of the byte budget of the index. From anywhere.
+  [[nodiscard]] const core::index_budget& budget() const noexcept;
 
   /// Why the service is not ready; empty: ready.
   [[nodiscard]] std::vector<std::string> not_ready_because(std::chrono::steady_clock::time_point now) const;

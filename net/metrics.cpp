@@ -11,6 +11,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include "core/arena.hpp"
 #include "net/http_reply.hpp"
 
 namespace kvc::net {
@@ -42,6 +43,8 @@ class exposition {
   void gauge(const char* name, const char* help, double value, labels with = {}) {
     add(begin(name, help, MetricType::Gauge), std::move(with)).gauge.value = value;
   }
+
+  void total(const char* name, const char* help, double value) { add(begin(name, help, MetricType::Counter), {}).counter.value = value; }
 
   MetricFamily& begin(const char* name, const char* help, MetricType type) {
     MetricFamily& family = families_.emplace_back();
@@ -82,6 +85,8 @@ class exposition {
   void unknown_words(const fleet_view& fleet);
   void streams(std::chrono::steady_clock::time_point now);
   void partitions();
+  void memory();
+  void budget();
 
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
@@ -222,6 +227,7 @@ void exposition::streams(std::chrono::steady_clock::time_point now) {
       value{"kvc_stream_replays_failed_total", "Replays given up", MetricType::Counter, &status::replays_failed},
       value{"kvc_stream_restarts_total", "Times the publisher began again", MetricType::Counter, &status::restarts},
       value{"kvc_stream_missing_batches", "Batches of this generation known lost", MetricType::Gauge, &status::missing},
+      value{"kvc_stream_evicted_blocks", "Blocks of this generation given up for the byte budget", MetricType::Gauge, &status::evicted},
       value{"kvc_stream_orphaned_blocks", "Blocks waiting for a parent", MetricType::Gauge, &status::orphans},
   };
   const auto names = [](const service_info& each) {
@@ -267,13 +273,49 @@ void exposition::partitions() {
   const auto view = context_.catalog.view().get();
   gauge("kvc_partitions", "Partitions with members", static_cast<double>(view->partitions.size()));
   double blocks = 0;
+  double runs = 0;
+  double entries = 0;
+  double slots = 0;
+  double refused_slots = 0;
   double bytes = 0;
   for (const auto& [key, each] : view->partitions) {
-    blocks += static_cast<double>(each->partition->index().blocks());
-    bytes += static_cast<double>(each->partition->index().bytes());
+    const core::prefix_index& index = each->partition->index();
+    blocks += static_cast<double>(index.blocks());
+    runs += static_cast<double>(index.run_count());
+    entries += static_cast<double>(each->partition->entries().sum());
+    slots += static_cast<double>(index.slots().used());
+    refused_slots += static_cast<double>(index.slots().refused());
+    bytes += static_cast<double>(index.bytes());
   }
   gauge("kvc_index_blocks", "Distinct blocks kept in all partitions, those behind the last held block of a run included", blocks);
+  gauge("kvc_index_runs", "Runs of consecutive blocks in all partitions", runs);
+  gauge("kvc_index_entries", "Blocks held, counted once for every worker and medium", entries);
+  gauge("kvc_index_slots", "Pairs of worker and medium that hold blocks in a partition", slots);
+  total("kvc_index_slots_refused_total", "Pairs of worker and medium for which a partition that is still there had no room", refused_slots);
   gauge("kvc_index_bytes", "Memory of all indexes", bytes);
+  budget();
+}
+
+void exposition::budget() {
+  const core::index_budget& budget = context_.fleet.budget();
+  gauge("kvc_index_budget_bytes", "Memory the index may use before blocks are evicted; 0: any amount", static_cast<double>(budget.bytes()));
+  if (budget.bytes() == 0) return;
+  gauge("kvc_index_budget_used_bytes", "What counted against the budget when it was last looked at", static_cast<double>(budget.used()));
+  gauge("kvc_index_evicting", "1 while blocks are being evicted", budget.is_evicting() ? 1 : 0);
+  MetricFamily& evicted = begin("kvc_index_evicted_blocks_total", "Blocks given up for the byte budget, by tenant (\"\": those beyond the first 256)",
+                                MetricType::Counter);
+  for (const auto& [tenant, blocks] : budget.so_far().by_tenant) add(evicted, {{"tenant", tenant}}).counter.value = static_cast<double>(blocks);
+}
+
+void exposition::memory() {
+  const core::arena_usage arena = core::arena_now();
+  MetricFamily& used = begin("kvc_arena_bytes", "Memory of the index and the names of its blocks, by what it is used for", MetricType::Gauge);
+  for (std::size_t i = 0; i < core::arena_kinds; ++i) {
+    add(used, {{"kind", std::string(core::arena_kind_names[i])}}).gauge.value = static_cast<double>(arena.used[i]);
+  }
+  gauge("kvc_arena_mapped_bytes", "Memory taken from the system for the index", static_cast<double>(arena.mapped));
+  gauge("kvc_arena_fragmentation", "Share of the mapped bytes that nobody uses, 0 to 1", arena.fragmentation());
+  total("kvc_arena_reclaimed_bytes_total", "Memory of the index given back to the system", static_cast<double>(arena.reclaimed));
 }
 
 }  // namespace
@@ -285,6 +327,7 @@ http_reply metrics_reply(const api_context& context, std::chrono::steady_clock::
   scrape.routes();
   scrape.lanes();
   scrape.partitions();
+  scrape.memory();
   scrape.streams(now);
   http_reply reply = ok_reply(scrape.text(), wire_form::text);
   reply.content_type = "text/plain; version=0.0.4; charset=utf-8";

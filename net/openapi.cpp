@@ -85,6 +85,21 @@ constexpr std::string_view schemas = R"json({
  "local_hashes":{"type":"array","items":{"type":"integer"},"description":"Tells the blocks, as tokens are not kept"},
  "copies":{"type":"integer","description":"When there are more than one"},
  "parent_engine_hash":{"type":["integer","null"],"description":"What a waiting block waits for"}}}},
+"GlobalView":{"type":"object","required":["count","partitions","arena"],"properties":{"count":{"type":"integer"},
+ "partitions":{"type":"array","items":{"type":"object","properties":{
+ "tenant_id":{"type":"string"},"model":{"type":"string"},"lora_name":{"type":"string"},"additional_salt":{"type":"string"},
+ "block_size":{"type":"integer"},"hash_seed":{"type":"integer"},
+ "blocks":{"type":"integer","description":"Distinct blocks kept, those behind the last held block of a run included"},
+ "runs":{"type":"integer","description":"Runs of consecutive blocks"},
+ "entries":{"type":"integer","description":"Blocks held, counted once for every worker and medium"},
+ "slots":{"type":"integer","description":"Pairs of worker and medium that hold blocks"},
+ "refused_slots":{"type":"integer","description":"How often there was no room for such a pair"},
+ "bytes":{"type":"integer"},"workers":{"type":"integer"}}}},
+ "arena":{"type":"object","description":"Memory of all indexes","properties":{
+ "bytes":{"type":"object","description":"In use, by what for","additionalProperties":{"type":"integer"}},
+ "mapped_bytes":{"type":"integer","description":"Taken from the system"},
+ "fragmentation":{"type":"number","description":"Share of these that nobody uses, 0 to 1"},
+ "reclaimed_bytes":{"type":"integer","description":"Ever given back to the system"}}}}},
 "Report":{"type":"object"}})json";
 
 struct shapes {
@@ -100,6 +115,7 @@ shapes shapes_of(endpoint which) {
     case endpoint::register_publisher: return {"Registration", "Registered"};
     case endpoint::unregister_publisher: return {"Unregistration", "Unregistered"};
     case endpoint::dump: return {"", "Events"};
+    case endpoint::global_view: return {"", "GlobalView"};
     default: return {"", "Report"};
   }
 }

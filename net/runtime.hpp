@@ -16,6 +16,8 @@
 
 namespace kvc::net {
 
+class evictable;
+
 /// One CPU's share of the service. Everything a lane owns is touched on its thread only, unless it says otherwise.
 class lane {
  public:
@@ -29,6 +31,7 @@ class lane {
  public:
   asio::io_context context{1};
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
+  std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only
   core::lane_counters counters;                                  ///< readable from anywhere
   core::published<core::catalog_view>::reader partitions;        ///< this lane's view of the catalog
   task_scope tasks;                                              ///< last: ends before what it uses

@@ -32,6 +32,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   // Cancellation is looked at between batches, so that a batch which was begun is finished.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
+  if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
   co_await self->listen();
   self->socket_.reset();
   self->replay_.reset();
@@ -199,6 +200,18 @@ void stream_listener::note_applied(core::seqno number, std::span<const std::byte
     barriers_seen_ = sink_.barriers();
     status.missing.store(0, std::memory_order_relaxed);
   }
+  if (sink_.whole_barriers() != whole_barriers_seen_) {
+    whole_barriers_seen_ = sink_.whole_barriers();
+    status.evicted.store(0, std::memory_order_relaxed);
+  }
+}
+
+bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
+  if (stopping_) return true;
+  // First told, then done: nobody may see less than there was from a stream that calls itself whole.
+  return sink_.evict_some(pass, budget, [this] {
+    if (service_.status->state.load(std::memory_order_relaxed) == core::stream_state::whole) set_state(core::stream_state::incomplete);
+  });
 }
 
 void stream_listener::note_lost(std::uint64_t batches) {
@@ -208,7 +221,8 @@ void stream_listener::note_lost(std::uint64_t batches) {
 }
 
 void stream_listener::settle() {
-  const bool is_whole = service_.status->missing.load(std::memory_order_relaxed) == 0;
+  const bool is_whole =
+      service_.status->missing.load(std::memory_order_relaxed) == 0 && service_.status->evicted.load(std::memory_order_relaxed) == 0;
   set_state(is_whole ? core::stream_state::whole : core::stream_state::incomplete);
 }
 
@@ -223,7 +237,8 @@ void stream_listener::set_state(core::stream_state next) {
              {"from", core::to_string(before)},
              {"to", core::to_string(next)},
              {"seqno", cursor_.newest_applied() ? std::to_string(cursor_.newest_applied()->get()) : std::string("none")},
-             {"missing", service_.status->missing.load(std::memory_order_relaxed)}});
+             {"missing", service_.status->missing.load(std::memory_order_relaxed)},
+             {"evicted", service_.status->evicted.load(std::memory_order_relaxed)}});
 }
 
 }  // namespace kvc::net

@@ -11,6 +11,7 @@
 
 #include "core/replay_fsm.hpp"
 #include "core/stream_cursor.hpp"
+#include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
 #include "net/replay_client.hpp"
 #include "net/stream_sink.hpp"
@@ -23,11 +24,11 @@ namespace kvc::net {
 /// Story: it subscribes, and learns from the first batch, or from a second of silence after the connection stands, whether it came late;
 /// then it asks the replay endpoint for what it missed. Live batches wait meanwhile in the transport's bounded queue. A gap is replayed
 /// before the batch behind it is applied; what cannot be had makes the stream `incomplete`, with the number of missing batches, until a clear
-/// of everything or a restart makes that irrelevant. A live seqno that goes back is a restarted publisher: its blocks leave at once and it
+/// of everything or a restart makes that irrelevant; so does, before the first one goes, what the byte budget of the index takes from it. A live seqno that goes back is a restarted publisher: its blocks leave at once and it
 /// is read from its beginning. A publisher that vanished and came back is asked for the last batch applied; unless it answers with the very
 /// same bytes it is another incarnation.
 /// Life cycle: `run` is spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
-class stream_listener {
+class stream_listener final : public evictable {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
                   service_info service);
@@ -37,6 +38,9 @@ class stream_listener {
 
   /// Queries stop seeing the worker, the stream ends, all its blocks leave. Completes when nothing is left of it.
   [[nodiscard]] static asio::awaitable<void> shut_down(std::shared_ptr<stream_listener> self);
+
+  [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
+  [[nodiscard]] std::size_t bytes() const override { return sink_.blocks().bytes(); }
 
   /// Tells some more of the worker's blocks into `turn`; its end when the stream is gone. To be awaited on the worker's lane.
   [[nodiscard]] static asio::awaitable<void> tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn);
@@ -70,6 +74,7 @@ class stream_listener {
   zmq_message message_;
   std::uint64_t last_digest_ = 0;       ///< of the payload applied last, to recognise the incarnation
   std::uint64_t barriers_seen_ = 0;
+  std::uint64_t whole_barriers_seen_ = 0;
   std::uint64_t disconnects_seen_ = 0;
   bool must_verify_ = false;            ///< the publisher was away since the last batch
   bool must_catch_up_ = true;           ///< nothing is known of the time before we subscribed

@@ -166,6 +166,7 @@ asio::awaitable<void> stream_listener::restart(std::string_view because) {
   cursor_.reset();
   status.last_seqno.store(core::stream_status::no_seqno, std::memory_order_relaxed);
   status.missing.store(0, std::memory_order_relaxed);
+  status.evicted.store(0, std::memory_order_relaxed);
   must_verify_ = false;
   must_catch_up_ = true;
 }

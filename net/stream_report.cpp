@@ -73,6 +73,7 @@ void write_stream(answer_writer& out, const stream_status& status, time_point no
   out.member("replays_failed", now_of(status.replays_failed));
   out.member("restarts", now_of(status.restarts));
   out.member("missing", now_of(status.missing));
+  out.member("evicted", now_of(status.evicted));
   out.member("orphans", now_of(status.orphans));
   out.member("unknown_removals", now_of(status.unknown_removals));
   out.member("rank_mismatches", now_of(status.rank_mismatches));

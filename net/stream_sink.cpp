@@ -78,6 +78,7 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
 void stream_sink::count(const core::apply_tally& tally) {
   core::lane_counters& counters = lane_->counters;
   bool has_clear = false;
+  bool has_whole_clear = false;
   for (const core::event& each : batch_.events) {
     if (std::holds_alternative<core::stored_event>(each)) {
       counters.stored_events.add();
@@ -86,6 +87,7 @@ void stream_sink::count(const core::apply_tally& tally) {
     } else if (std::holds_alternative<core::cleared_event>(each)) {
       counters.cleared_events.add();
       has_clear = true;
+      has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each));
     }
   }
   counters.batches.add();
@@ -114,7 +116,10 @@ void stream_sink::count(const core::apply_tally& tally) {
   status.decoded.add(batch_.counts);
   for (const core::unknown_word& each : batch_.counts.unknown) note_unknown(each);
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
-  if (has_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
+  if (has_clear && applier_.names() == 0 && applier_.orphans() == 0) {
+    ++barriers_;
+    if (has_whole_clear) ++whole_barriers_;
+  }
   show_blocks();
 }
 
@@ -150,6 +155,17 @@ void stream_sink::show_blocks() {
   }
   status_->orphans.store(applier_.orphans(), std::memory_order_relaxed);
   status_->uncounted.store(applier_.uncounted(), std::memory_order_relaxed);
+}
+
+bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first) {
+  if (is_in_between_) return true;
+  core::apply_tally tally;
+  const bool is_done = applier_.evict_some(pass, budget, before_first, tally);
+  if (tally.removed != 0) {
+    core::stream_status::add(status_->evicted, tally.removed);
+    show_blocks();
+  }
+  return is_done;
 }
 
 asio::awaitable<void> stream_sink::drop_all() {

@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -39,11 +40,17 @@ class stream_sink {
   /// Forgets all blocks of the worker.
   [[nodiscard]] asio::awaitable<void> drop_all();
 
+  /// A piece of the worker's part of a pass of eviction, counted; see core::lane_blocks::evict_some. Nothing is done in the middle of a batch:
+  /// what its events say and what is given up are kept apart.
+  [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
+
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
   /// How many barriers have been applied: clears after which the worker held nothing, so that earlier losses no longer matter.
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
+  /// How many of them were clears of all that the worker may ever have held, so that earlier evictions no longer matter either.
+  [[nodiscard]] std::uint64_t whole_barriers() const noexcept { return whole_barriers_; }
 
  private:
   void count(const core::apply_tally& tally);
@@ -60,6 +67,7 @@ class stream_sink {
   core::event_batch batch_;
   core::medium_table* media_;
   std::uint64_t barriers_ = 0;
+  std::uint64_t whole_barriers_ = 0;
   bool is_in_between_ = false;
 };
 

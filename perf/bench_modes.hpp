@@ -49,6 +49,10 @@ void run_wide(bench_report& report);
 /// Bytes per (worker, block): 1,024 workers with chains of their own, and 128 workers that all hold the same chains.
 void run_sharing(bench_report& report);
 
+/// The four deepest of 1,024 workers, by rows of all and by levels: every worker at a random depth of one chain, or all at its end; as instances
+/// of one rank and of four.
+void run_topk(bench_report& report);
+
 /// A mode as the command line names it.
 struct bench_mode {
   std::string_view name;

@@ -99,6 +99,7 @@ BOOST_AUTO_TEST_CASE(what_the_last_holder_lets_go_of_is_not_kept) {
   fleet all(2);
   all.store(0, 1'000, 1);
   all.store(1, 100, 1);
+  all.workers[0]->remove(engine_hash{fleet::own_name(0, 0)}, medium_id::gpu);
   for (std::uint64_t i = 1'000; i-- > 90;) all.workers[0]->remove(engine_hash{trunk_name + i}, medium_id::gpu);
   (void)collect_retired();
   BOOST_TEST(all.index().blocks() < 220U);

@@ -38,10 +38,10 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_back_and_means_the_same) {
   const std::vector<local_hash> query{local_hash{1}, local_hash{2}, local_hash{3}};
   BOOST_TEST(test::depth_of(who, 1, query) == 1U);  // a hole behind it
   core::apply_tally tally;
-  who.blocks->remove(engine_hash{11}, medium_id::gpu, tally);
-  who.blocks->remove(engine_hash{21}, medium_id::gpu, tally);
+  const std::vector<engine_hash> once{engine_hash{11}, engine_hash{21}};
+  who.blocks->remove(once, medium_id::gpu, tally);
   BOOST_TEST(test::depth_of(who, 1, query) == 1U);  // one of two copies has gone
-  who.blocks->remove(engine_hash{21}, medium_id::gpu, tally);
+  who.blocks->remove(std::span(once).last(1), medium_id::gpu, tally);
   BOOST_TEST(test::depth_of(who, 1, query) == 0U);
   BOOST_TEST(tally.unknown_removals == 0U);
 }

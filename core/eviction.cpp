@@ -1,0 +1,197 @@
+#include "core/eviction.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/budget.hpp"
+#include "core/run_store.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr std::uint64_t kept_percent = 95;  ///< what is left after eviction, so that it does not begin again at once
+constexpr std::uint32_t rounds_after_giving_up = 30;
+constexpr std::size_t tenants_told_apart = 256;  ///< of the counters, which are never forgotten
+constexpr std::uint32_t oldest_age = run::condemned - 1;
+
+std::uint32_t sooner(std::uint32_t age) noexcept {
+  return age - (age + 3) / 4;
+}  // 1 becomes 0
+
+}  // namespace
+
+eviction_pass::account* eviction_pass::account_of(const partition* home) const {
+  const auto found = by_home_.find(home);
+  return found == by_home_.end() ? nullptr : found->second;
+}
+
+void eviction_pass::spare(std::uint32_t age) noexcept {
+  std::uint32_t oldest = oldest_spared_.load(std::memory_order_relaxed);
+  while ((oldest == nothing_spared || oldest < age) && !oldest_spared_.compare_exchange_weak(oldest, age, std::memory_order_relaxed))
+    continue;
+}
+
+bool eviction_pass::condemns(run& in, account& of) {
+  if (!in.is_leaf()) return false;
+  std::uint32_t seen = in.recency.load(std::memory_order_relaxed);
+  if ((seen & run::condemned) != 0) return true;
+  if (of.excess.load(std::memory_order_relaxed) <= 0) return false;
+  if (seen == 0) {  // made before its partition was told of any round: nothing is known, so it counts as new
+    in.note_use(round_);
+    seen = round_;
+  }
+  const std::uint32_t age = seen > round_ ? 0 : round_ - seen;  // rounds go on while a pass does
+  if (age < least_age_) {
+    spare(age);
+    return false;
+  }
+  // Whoever loses has lost to another judge, who has paid, or to a user.
+  if (!in.recency.compare_exchange_strong(seen, seen | run::condemned, std::memory_order_relaxed)) return (seen & run::condemned) != 0;
+  of.excess.fetch_sub(static_cast<std::int64_t>(run_store::bytes_of(in)), std::memory_order_relaxed);
+  return true;
+}
+
+bool eviction_pass::condemns_lone_block(account& of) {
+  if (of.excess.load(std::memory_order_relaxed) <= 0) return false;
+  if (least_age_ > 0) {
+    spare(0);
+    return false;
+  }
+  of.excess.fetch_sub(static_cast<std::int64_t>(bytes_per_lone_block), std::memory_order_relaxed);
+  return true;
+}
+
+void eviction_pass::note_evicted(account& of, std::uint64_t blocks) noexcept {
+  of.blocks.fetch_add(blocks, std::memory_order_relaxed);
+  blocks_.fetch_add(blocks, std::memory_order_relaxed);
+}
+
+index_budget::index_budget(const catalog& partitions, std::uint64_t bytes, std::size_t lanes)
+    : catalog_(&partitions), bytes_(bytes), lane_bytes_(lanes), least_age_(oldest_age) {}
+
+void index_budget::begin_round() {
+  if (bytes_ == 0) return;
+  const std::lock_guard lock(changing_);
+  if (round_ < oldest_age) ++round_;  // once a second for 68 years; recency ends there, the budget does not
+  const auto view = catalog_->view().get();
+  for (const auto& [key, each] : view->partitions) each->partition->index().runs().begin_round(round_);
+}
+
+std::uint64_t index_budget::measure(const catalog_view& view, std::map<std::string, std::uint64_t>& by_tenant) const {
+  std::uint64_t used = 0;
+  for (const auto& [key, each] : view.partitions) {
+    const std::uint64_t bytes = each->partition->index().bytes_in_use();
+    by_tenant[key.tenant] += bytes;
+    used += bytes;
+  }
+  for (const auto& each : lane_bytes_) used += each.load(std::memory_order_relaxed);
+  return used;
+}
+
+index_budget::news index_budget::look() {
+  if (bytes_ == 0) return news::none;
+  const std::lock_guard lock(changing_);
+  if (pass_) {
+    if (!close_pass()) return news::none;
+  }
+  auto view = catalog_->view().get();
+  std::map<std::string, std::uint64_t> by_tenant;
+  const std::uint64_t used = measure(*view, by_tenant);
+  used_.store(used, std::memory_order_relaxed);
+  if (!is_evicting_) {
+    if (used <= bytes_ || round_ < quiet_until_) return news::none;
+    is_evicting_ = true;
+    totals_.blocks = 0;
+    totals_.passes = 0;
+    least_age_ = std::max<std::uint32_t>(least_age_, 1) > oldest_age / 2 ? oldest_age : std::max<std::uint32_t>(least_age_, 1) * 2;
+    open_pass(std::move(view), by_tenant, used);
+    return news::begins;
+  }
+  if (used <= percent_of(bytes_, kept_percent)) return end(news::ends);
+  if (least_age_ == eviction_pass::nothing_spared) {
+    least_age_ = 0;
+    quiet_until_ = round_ + rounds_after_giving_up;
+    return end(used <= bytes_ ? news::ends : news::gives_up);
+  }
+  open_pass(std::move(view), by_tenant, used);
+  return news::none;
+}
+
+index_budget::news index_budget::end(news what) {
+  is_evicting_ = false;
+  return what;
+}
+
+/// Draws the consequences of the pass under way. False while lanes are at it.
+bool index_budget::close_pass() {
+  if (std::ranges::find(pass_->is_done_, false) != pass_->is_done_.end()) return false;
+  const std::uint64_t blocks = pass_->blocks_.load(std::memory_order_relaxed);
+  for (const auto& each : pass_->accounts_) {
+    const std::uint64_t gone = each->blocks.load(std::memory_order_relaxed);
+    if (gone == 0) continue;
+    const bool is_named = totals_.by_tenant.size() < tenants_told_apart || totals_.by_tenant.contains(each->tenant);
+    totals_.by_tenant[is_named ? each->tenant : std::string()] += gone;
+  }
+  totals_.blocks += blocks;
+  ++totals_.passes;
+  // What went may have made leaves of what stands before it; only when nothing went, younger ones must.
+  if (blocks == 0) {
+    const std::uint32_t spared = pass_->oldest_spared_.load(std::memory_order_relaxed);
+    least_age_ = spared == eviction_pass::nothing_spared ? spared : sooner(spared);
+  }
+  pass_.reset();
+  return true;
+}
+
+void index_budget::open_pass(std::shared_ptr<const catalog_view> view, const std::map<std::string, std::uint64_t>& by_tenant,
+                             std::uint64_t used) {
+  std::vector<std::uint64_t> wanted;
+  std::uint64_t indexed = 0;
+  for (const auto& [tenant, bytes] : by_tenant) {
+    wanted.push_back(bytes);
+    indexed += bytes;
+  }
+  // What lanes keep beside the index goes with it, in proportion.
+  const double kept = static_cast<double>(percent_of(bytes_, kept_percent)) / static_cast<double>(used);
+  const auto shares = fair_shares(wanted, static_cast<std::uint64_t>(static_cast<double>(indexed) * kept));
+  auto next = std::make_shared<eviction_pass>();
+  next->number_ = ++last_pass_;
+  next->round_ = round_;
+  next->least_age_ = least_age_;
+  next->is_done_.assign(lane_bytes_.size(), false);
+  std::map<std::string, eviction_pass::account*> over;
+  std::size_t i = 0;
+  for (const auto& [tenant, bytes] : by_tenant) {
+    const std::uint64_t share = shares[i++];
+    if (bytes <= share) continue;
+    auto& opened = *next->accounts_.emplace_back(std::make_unique<eviction_pass::account>());
+    opened.tenant = tenant;
+    opened.excess.store(static_cast<std::int64_t>(bytes - share), std::memory_order_relaxed);
+    over.emplace(tenant, &opened);
+  }
+  for (const auto& [key, each] : view->partitions) {
+    if (const auto found = over.find(key.tenant); found != over.end()) next->by_home_.emplace(each->partition.get(), found->second);
+  }
+  next->catalog_ = std::move(view);
+  pass_ = std::move(next);
+}
+
+std::shared_ptr<eviction_pass> index_budget::pass_for(std::size_t lane) const {
+  if (bytes_ == 0) return nullptr;
+  const std::lock_guard lock(changing_);
+  return pass_ && !pass_->is_done_[lane] ? pass_ : nullptr;
+}
+
+bool index_budget::finish(std::size_t lane, const eviction_pass& pass) {
+  const std::lock_guard lock(changing_);
+  if (pass_.get() != &pass) return false;
+  pass_->is_done_[lane] = true;
+  return std::ranges::find(pass_->is_done_, false) == pass_->is_done_.end();
+}
+
+index_budget::totals index_budget::so_far() const {
+  const std::lock_guard lock(changing_);
+  return totals_;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,76 @@
+// How lane_blocks gives up what the byte budget of the index has no room for, in bounded pieces.
+#include <algorithm>
+#include <limits>
+
+#include "core/eviction.hpp"
+#include "core/lane_blocks.hpp"
+#include "core/quiescence.hpp"
+
+namespace kvc::core {
+
+bool lane_blocks::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
+  if (is_clearing_) return true;
+  const quiescent_scope looking;  // judging a run reads its column, which others may replace meanwhile
+  if (evicting_.pass != pass.number()) evicting_ = {.pass = pass.number(), .holdings = holdings_.end(), .bucket = 0, .buckets = 0};
+  // From the newest down: a run is mostly held before what stands behind it, so that a chain may go from its end in one pass.
+  while (evicting_.holdings != 0) {
+    if (budget == 0) return false;
+    --budget;
+    evict_holding(--evicting_.holdings, pass, budget, before_first, tally);
+  }
+  for (;; ++evicting_.bucket) {
+    if (evicting_.buckets != odd_.bucket_count()) {
+      evicting_.buckets = odd_.bucket_count();
+      evicting_.bucket = 0;
+    }
+    if (evicting_.bucket >= evicting_.buckets || odd_.empty()) return true;
+    if (budget == 0) return false;
+    std::vector<engine_hash> names;
+    for (auto each = odd_.begin(evicting_.bucket); each != odd_.end(evicting_.bucket); ++each) names.push_back(each->first);
+    for (const engine_hash name : names) evict_odd(name, pass, before_first, tally);
+    budget -= std::min(budget, names.size() + 1);
+  }
+}
+
+void lane_blocks::evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first,
+                                apply_tally& tally) {
+  const holding& held = holdings_.at(which);
+  if (held.in == nullptr) return;
+  eviction_pass::account* const payer = pass.account_of(homes_[held.home].get());
+  if (payer == nullptr || !pass.condemns(*held.in, *payer)) return;
+  before_first();
+  const std::uint64_t removed_before = tally.removed;
+  std::size_t whole = std::numeric_limits<std::size_t>::max();
+  (void)clear_holding(which, whole, tally);
+  const std::uint64_t gone = tally.removed - removed_before;
+  pass.note_evicted(*payer, gone);
+  budget -= std::min<std::uint64_t>(budget, gone);
+}
+
+void lane_blocks::evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally) {
+  const auto found = odd_.find(name);
+  const copies& all = found->second;
+  const auto goes = [&](const copy& each) {
+    eviction_pass::account* const payer = pass.account_of(homes_[each.where.home].get());
+    if (payer == nullptr) return false;
+    const run* const in = each.where.where.in;
+    return in == nullptr ? pass.condemns_lone_block(*payer) : eviction_pass::is_condemned(*in);
+  };
+  const auto condemned = std::ranges::find_if(all, goes);
+  if (condemned == all.end()) return;
+  before_first();
+  pass.note_evicted(*pass.account_of(homes_[condemned->where.home].get()), all.size());
+  for (const copy& each : all) let_go(each);
+  tally.removed += all.size();
+  odd_.erase(found);
+  --known_;
+}
+
+std::size_t lane_blocks::bytes() const noexcept {
+  constexpr std::size_t bytes_per_holding = sizeof(holding) + 20;  // and an entry of the table
+  constexpr std::size_t bytes_per_odd_name = sizeof(engine_hash) + sizeof(copies) + 32;
+  constexpr std::size_t bytes_per_orphan = sizeof(orphan) + 128;  // in two tables and a list
+  return holdings_.size() * bytes_per_holding + odd_.size() * bytes_per_odd_name + waiting_.size() * bytes_per_orphan;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,85 @@
+// The cells of runs: how run_store gives them out and takes them back.
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "core/arena.hpp"
+#include "core/run_store.hpp"
+
+namespace kvc::core {
+
+/// A chunk in which `slot` has a cell: dense once a good part of all slots holds the run, since then it is smaller and read faster.
+cell_chunk* run_store::add_chunk(run& in, std::uint32_t sparse_cells, std::uint32_t slot) {
+  const std::uint32_t slots = slots_.end();
+  std::uint32_t dense_end = 0;
+  std::atomic<cell_chunk*>* end = &in.more;
+  for (cell_chunk* chunk = end->load(std::memory_order_relaxed); chunk != nullptr; chunk = end->load(std::memory_order_relaxed)) {
+    if (chunk->is_dense) dense_end = chunk->first_slot + chunk->count;
+    end = &chunk->next;
+  }
+  const bool is_dense = sparse_cells * 8 >= slots || dense_end != 0;
+  const std::uint32_t first = is_dense ? dense_end : 0;
+  const std::uint32_t count = is_dense ? (std::max(slot + 1, slots + slots / 8) - first + 63) / 64 * 64 : std::min(sparse_cells * 3, max_slots);
+  const std::size_t bytes = cell_chunk::bytes_for(count, is_dense);
+  auto* chunk = new (arena_take(arena_kind::cells, bytes)) cell_chunk;
+  chunk->count = count;
+  chunk->first_slot = first;
+  chunk->is_dense = is_dense;
+  if (is_dense) {
+    for (std::uint32_t i = 0; i < count; ++i) new (&chunk->dense()[i]) dense_cell(0);
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) new (&chunk->sparse()[i]) sparse_cell(0);
+    in.free_cells += count;
+  }
+  bytes_.add(bytes);
+  end->store(chunk, std::memory_order_release);
+  return chunk;
+}
+
+cell_ref run_store::take_cell(run& in, std::uint32_t slot, cell_word word) {
+  const auto find_dense = [&]() -> cell_ref {
+    for (cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+      if (chunk->is_dense && slot >= chunk->first_slot && slot < chunk->first_slot + chunk->count) return cell_ref(&chunk->dense()[slot - chunk->first_slot]);
+    }
+    return {};
+  };
+  cell_ref taken = find_dense();
+  if (!taken) {
+    const std::lock_guard lock(in.lock);
+    const auto take = [&](sparse_cell* from, std::uint32_t count) {
+      for (std::uint32_t i = 0; i < count && !taken; ++i) {
+        if (from[i].load(std::memory_order_relaxed) == 0) taken = cell_ref(&from[i]);
+      }
+    };
+    std::uint32_t sparse_cells = run::inline_cells;
+    if (in.free_cells != 0) take(in.cells.data(), run::inline_cells);
+    for (cell_chunk* chunk = in.more.load(std::memory_order_relaxed); chunk != nullptr && !taken; chunk = chunk->next.load(std::memory_order_relaxed)) {
+      if (chunk->is_dense) continue;
+      sparse_cells += chunk->count;
+      if (in.free_cells != 0) take(chunk->sparse(), chunk->count);
+    }
+    if (!taken) {
+      cell_chunk* const chunk = add_chunk(in, sparse_cells, slot);
+      taken = chunk->is_dense ? cell_ref(&chunk->dense()[slot - chunk->first_slot]) : cell_ref(&chunk->sparse()[0]);
+    }
+    if (!taken.is_dense()) {
+      --in.free_cells;
+      taken.write(slot, word);  // under the lock, so that nobody else takes it
+      return taken;
+    }
+  }
+  taken.write(slot, word);
+  return taken;
+}
+
+void run_store::give_back(run& in, cell_ref cell) {
+  if (cell.is_dense()) {
+    cell.dense().store(0, std::memory_order_release);
+    return;
+  }
+  const std::lock_guard lock(in.lock);
+  cell.sparse().store(0, std::memory_order_release);
+  ++in.free_cells;
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,28 @@
+// Keeps the index within its byte budget: each lane's part, now and then and in bounded turns.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "core/eviction.hpp"
+#include "net/runtime.hpp"
+
+namespace kvc::net {
+
+/// How a lane goes about it.
+struct eviction_rhythm {
+  std::size_t blocks_per_turn = 4'096;        ///< looked at or let go of before other work of the lane gets a turn
+  std::chrono::milliseconds round{1'000};     ///< how finely uses are told apart by age
+  std::chrono::milliseconds idle_pause{100};  ///< between looks at the budget
+  std::chrono::milliseconds busy_pause{5};    ///< while blocks are going
+};
+
+/// Works until it is cancelled, by either type. To be spawned once on each lane; lane 0 keeps the rounds and looks at the budget, whoever
+/// is last through a pass looks as well. Lines are logged when eviction begins and ends. Deadlines: it waits for its timer only. Lifetimes:
+/// the lane and what the budget refers to outlive the task.
+[[nodiscard]] asio::awaitable<void> keep_within_budget(lane& home, std::shared_ptr<core::index_budget> budget, eviction_rhythm rhythm);
+
+}  // namespace kvc::net

@@ -1,0 +1,99 @@
+// The byte budget at work: streams on two lanes, blocks that go, and what their streams say then.
+#include <cstdint>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/net/payloads.hpp"
+#include "tests/support/net/stream_fixture.hpp"
+
+namespace {
+
+using kvc::core::stream_state;
+using kvc::test::cleared_payload;
+using kvc::test::fake_publisher;
+using kvc::test::stored_payload;
+using kvc::test::stream_fixture;
+using kvc::test::tokens_from;
+
+kvc::net::stream_settings settings_with(std::uint64_t budget) {
+  auto settings = kvc::test::quick_settings();
+  settings.index_budget = budget;
+  settings.eviction.blocks_per_turn = 16;  // many turns, events in between
+  settings.eviction.round = std::chrono::milliseconds(20);
+  settings.eviction.idle_pause = std::chrono::milliseconds(5);
+  settings.eviction.busy_pause = std::chrono::milliseconds(1);
+  return settings;
+}
+
+/// `chains` different prompts of 8 blocks.
+void publish_chains(fake_publisher& publisher, std::uint64_t chains) {
+  for (std::uint64_t i = 0; i < chains; ++i) {
+    std::vector<std::uint64_t> names;
+    for (std::uint64_t k = 0; k < 8; ++k) names.push_back(i * 8 + k + 1);
+    publisher.publish(stored_payload(names, {}, tokens_from(static_cast<std::uint32_t>(i * 100), 8)));
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(eviction)
+
+BOOST_AUTO_TEST_CASE(over_the_budget_blocks_go_and_the_stream_says_so) {
+  constexpr std::uint64_t budget = 60'000;
+  stream_fixture under_test(settings_with(budget));
+  fake_publisher engine_1(under_test.engine, under_test.context, {});
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(under_test.registration(engine_1))));
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.state() == stream_state::whole; }));
+
+  publish_chains(engine_1, 400);
+
+  BOOST_TEST(under_test.eventually([&] { return under_test.service()->status->batches.load() == 400; }));
+  BOOST_TEST(under_test.eventually([&] {
+    const auto& now = under_test.fleet.budget();
+    return now.used() != 0 && now.used() <= budget && !now.is_evicting() && under_test.service()->status->evicted.load() != 0;
+  }));
+  BOOST_TEST((under_test.state() == stream_state::incomplete));
+  const std::uint64_t held = under_test.service()->status->blocks[0].load();
+  BOOST_TEST(held != 0U);
+  BOOST_TEST(held + under_test.service()->status->evicted.load() == 3'200U);
+  BOOST_TEST(under_test.fleet.budget().so_far().by_tenant.at("default") == under_test.service()->status->evicted.load());
+
+  engine_1.publish(cleared_payload());  // nothing is held, nothing can be missed
+
+  BOOST_TEST(under_test.eventually([&] { return under_test.state() == stream_state::whole; }));
+  BOOST_TEST(under_test.service()->status->evicted.load() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_registration_begins_whole) {
+  constexpr std::uint64_t budget = 60'000;
+  stream_fixture under_test(settings_with(budget));
+  fake_publisher engine_1(under_test.engine, under_test.context, {});
+  const auto wanted = under_test.registration(engine_1);
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(wanted)));
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.state() == stream_state::whole; }));
+  publish_chains(engine_1, 400);
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.state() == stream_state::incomplete; }));
+
+  fake_publisher engine_2(under_test.engine, under_test.context, {});
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(under_test.registration(engine_2))));
+
+  BOOST_TEST(under_test.eventually([&] { return under_test.state() == stream_state::whole; }));
+  BOOST_TEST(under_test.service()->status->evicted.load() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(within_the_budget_a_stream_stays_whole) {
+  stream_fixture under_test(settings_with(50U << 20));
+  fake_publisher engine_1(under_test.engine, under_test.context, {});
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(under_test.registration(engine_1))));
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.state() == stream_state::whole; }));
+
+  publish_chains(engine_1, 100);
+
+  BOOST_TEST(under_test.eventually([&] { return under_test.service()->status->batches.load() == 100; }));
+  BOOST_TEST(under_test.eventually([&] { return under_test.fleet.budget().used() != 0; }));
+  BOOST_TEST((under_test.state() == stream_state::whole));
+  BOOST_TEST(under_test.service()->status->evicted.load() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
