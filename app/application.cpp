@@ -1,10 +1,13 @@
 #include "app/application.hpp"
 
-#include <boost/asio/post.hpp>
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "app/process_limits.hpp"
 #include "app/publishers.hpp"
@@ -22,6 +25,29 @@ void set_levels(const settings& values) {
     log::set_level(module, values.log_level);
   }
   for (const auto& [module, level] : values.log_modules) log::set_level(module, level);
+}
+
+net::coordinator_settings coordinator_settings_of(const settings& values) {
+  net::coordinator_settings wanted = values.coordinator;
+  wanted.auth_tokens = values.http.auth_tokens;
+  wanted.auth_read_tokens = values.http.auth_read_tokens;
+  return wanted;
+}
+
+/// The same limits for both surfaces, but for what the coordinator has settings of its own for.
+net::http_settings coordinator_http_of(const settings& values) {
+  constexpr std::chrono::seconds spare{5};
+  net::http_settings http = values.http;
+  http.idle_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(values.coordinator.timeout_keep_alive);
+  // A relayed request ends at its own deadline, which clients know as a 502, not at the server's.
+  const auto call = std::chrono::duration_cast<std::chrono::milliseconds>(values.coordinator.call_timeout);
+  http.handler_timeout = std::max(http.handler_timeout, std::chrono::milliseconds(call + spare));
+  return http;
+}
+
+/// An address in a URL.
+std::string in_url(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
 std::string joined(const std::vector<std::uint16_t>& ports) {
@@ -49,6 +75,10 @@ application::application(settings values, const std::vector<std::string>& warnin
             .auth_read_tokens = values_.http.auth_read_tokens}),
       server_(lanes_, api_, values_.http) {
   set_levels(values_);
+  if (values_.coordinator_enabled) {
+    coordinator_ = std::make_unique<net::coordinator_service>(lanes_, coordinator_settings_of(values_), KVC_VERSION);
+    coordinator_server_ = std::make_unique<net::http_server>(lanes_, *coordinator_, coordinator_http_of(values_));
+  }
   for (const std::string& warning : warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
 }
 
@@ -72,7 +102,7 @@ exit_code application::start() {
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
-  if (!listen()) return exit_code::failed;
+  if (!listen() || !listen_as_coordinator()) return exit_code::failed;
 
   prepare_signals();
   lanes_.start(values_.pin_lanes);
@@ -91,6 +121,8 @@ exit_code application::start() {
     return true;
   });
   log::info(log::module::app, "listening", {{"host", values_.http_host}, {"ports", joined(server_.ports())}});
+
+  if (coordinator_) start_coordinator();
 
   asio::post(lanes_.at(0).context, [this] { notify_->start(); });
   stops_.emplace_back([this] {
@@ -119,6 +151,26 @@ bool application::listen() {
     }
   }
   return true;
+}
+
+bool application::listen_as_coordinator() {
+  if (!coordinator_server_) return true;
+  const auto failure = coordinator_server_->listen(values_.coordinator_host, values_.coordinator_port);
+  if (!failure) return true;
+  log::error(log::module::app, "cannot listen", {{"address", failure->address}, {"reason", failure->why.message()}});
+  return false;
+}
+
+void application::start_coordinator() {
+  coordinator_->start();
+  coordinator_server_->start();
+  stops_.emplace_back([this] {
+    coordinator_server_->stop_accepting();
+    return true;
+  });
+  const std::string at = in_url(values_.coordinator_host) + ":" + joined(coordinator_server_->ports());
+  const std::string line = "MP coordinator listening on http://" + at;  // the words that scripts of the other service look for
+  log::info(log::module::app, line);
 }
 
 void application::prepare_signals() {

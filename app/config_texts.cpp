@@ -1,20 +1,42 @@
 #include "app/config_texts.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
 namespace kvc::app {
 
-std::string get_http_host(const settings& from) { return from.http_host; }
+std::string get_http_host(const settings& from) {
+  return from.http_host;
+}
 
 bool put_http_host(settings& into, const std::string& text) {
   in6_addr scratch{};
   if (inet_pton(AF_INET, text.c_str(), &scratch) != 1 && inet_pton(AF_INET6, text.c_str(), &scratch) != 1) return false;
   into.http_host = text;
+  return true;
+}
+
+std::string get_coordinator_host(const settings& from) {
+  return from.coordinator_host;
+}
+
+bool put_coordinator_host(settings& into, const std::string& text) {
+  settings scratch;
+  if (!put_http_host(scratch, text)) return false;
+  into.coordinator_host = text;
+  return true;
+}
+
+std::string get_eviction_unit(const settings& from) {
+  return from.coordinator.eviction_unit == core::eviction_unit::bytes ? "bytes" : "keys";
+}
+
+bool put_eviction_unit(settings& into, const std::string& text) {
+  if (text != "keys" && text != "bytes") return false;
+  into.coordinator.eviction_unit = text == "bytes" ? core::eviction_unit::bytes : core::eviction_unit::keys;
   return true;
 }
 
@@ -40,7 +62,9 @@ bool put_http_ports(settings& into, const std::vector<std::string>& items) {
   return true;
 }
 
-std::uint64_t get_first_port(const settings& from) { return from.http_ports.front(); }
+std::uint64_t get_first_port(const settings& from) {
+  return from.http_ports.front();
+}
 
 void put_first_port(settings& into, std::uint64_t port) {
   const auto narrow = static_cast<std::uint16_t>(port);
@@ -50,9 +74,13 @@ void put_first_port(settings& into, std::uint64_t port) {
   into.http_ports.erase(twice, into.http_ports.end());
 }
 
-std::string get_log_level(const settings& from) { return std::string(net::log::to_string(from.log_level)); }
+std::string get_log_level(const settings& from) {
+  return std::string(net::log::to_string(from.log_level));
+}
 
-bool put_log_level(settings& into, const std::string& text) { return net::log::parse_level(text, into.log_level); }
+bool put_log_level(settings& into, const std::string& text) {
+  return net::log::parse_level(text, into.log_level);
+}
 
 std::vector<std::string> get_log_modules(const settings& from) {
   std::vector<std::string> items;

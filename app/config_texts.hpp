@@ -14,6 +14,13 @@ namespace kvc::app {
 [[nodiscard]] std::string get_http_host(const settings& from);
 [[nodiscard]] bool put_http_host(settings& into, const std::string& text);
 
+[[nodiscard]] std::string get_coordinator_host(const settings& from);
+[[nodiscard]] bool put_coordinator_host(settings& into, const std::string& text);
+
+/// `keys` or `bytes`.
+[[nodiscard]] std::string get_eviction_unit(const settings& from);
+[[nodiscard]] bool put_eviction_unit(settings& into, const std::string& text);
+
 [[nodiscard]] std::vector<std::string> get_http_ports(const settings& from);
 [[nodiscard]] bool put_http_ports(settings& into, const std::vector<std::string>& items);
 

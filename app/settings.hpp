@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/block_hasher.hpp"
+#include "net/coordinator_settings.hpp"
 #include "net/fleet_service.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
@@ -31,9 +32,14 @@ struct settings {
   std::chrono::milliseconds shutdown_timeout{10'000};
 
   std::string http_host = "0.0.0.0";
-  std::vector<std::uint16_t> http_ports{13333, 9300};
+  std::vector<std::uint16_t> http_ports{13333};
   net::http_settings http;
   net::stream_settings streams;
+
+  bool coordinator_enabled = true;
+  std::string coordinator_host = "0.0.0.0";
+  std::uint16_t coordinator_port = 9300;
+  net::coordinator_settings coordinator;
 
   net::log::level log_level = net::log::level::info;
   std::vector<std::pair<net::log::module, net::log::level>> log_modules;

@@ -17,13 +17,13 @@ enum class wire_form : std::uint8_t { json, msgpack, text };
 
 /// A read request. All views live until the handler has returned its reply.
 struct http_request {
-  std::string_view method;         ///< upper case
-  std::string_view path;           ///< decoded, without query and trailing slash
+  std::string_view method;                                 ///< upper case
+  std::string_view path;                                   ///< decoded, without query and trailing slash
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded
   std::string_view body;
   wire_form body_form = wire_form::json;
   wire_form answer_form = wire_form::json;  ///< the body's, unless Accept says otherwise
-  std::string_view authorization;  ///< the header's value, empty when absent
+  std::string_view authorization;           ///< the header's value, empty when absent
 
   /// First value of a query parameter, or empty.
   [[nodiscard]] std::string_view parameter(std::string_view name) const noexcept {
@@ -34,7 +34,7 @@ struct http_request {
   }
 };
 
-/// A finished reply. Status numbers are set in http_reply.cpp only.
+/// A finished reply. Status numbers are set in http_reply.cpp and, for the fleet coordinator, coordinator_reply.cpp and its handlers.
 struct http_reply {
   unsigned status = 200;
   wire_form form = wire_form::json;

@@ -1,4 +1,4 @@
-// Replies: the only place that knows status numbers and how a refusal is told.
+// Replies of the indexer and the writing of heads: the only place that knows its status numbers and how a refusal is told.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,11 @@
 // The one interface through which the HTTP side meets what is served.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "core/counters.hpp"
 #include "net/http_message.hpp"
@@ -14,10 +15,11 @@ namespace kvc::net {
 
 /// What is known about a request once its head has been read.
 struct http_plan {
-  std::optional<http_reply> refusal;          ///< the answer, whatever the body says
-  core::route counter = core::route::other;   ///< where the request is counted
-  std::uint8_t handler = 0;                   ///< the service's own mark, handed back to it
-  bool waits = false;                         ///< answering may have to wait for others: use `answer`, not `answer_now`
+  std::optional<http_reply> refusal;         ///< the answer, whatever the body says
+  core::route counter = core::route::other;  ///< where the request is counted
+  std::uint8_t handler = 0;                  ///< the service's own mark, handed back to it
+  bool reads_any_type = false;               ///< the body is JSON, whatever its content type says
+  bool waits = false;                        ///< answering may have to wait for others: use `answer`, not `answer_now`
 };
 
 /// Answers requests. The server calls it on the lane that read the request, any number of requests at a time.

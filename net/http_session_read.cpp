@@ -12,9 +12,9 @@ using step = request_parser::step;
 
 namespace {
 
-constexpr std::size_t head_bytes = 4U << 10;          ///< read at a time while the head arrives
-constexpr std::size_t chunk_bytes = 64U << 10;        ///< read at a time while a body arrives
-constexpr std::size_t early_look_bytes = 64U << 10;   ///< bodies longer than this are refused before they are read
+constexpr std::size_t head_bytes = 4U << 10;         ///< read at a time while the head arrives
+constexpr std::size_t chunk_bytes = 64U << 10;       ///< read at a time while a body arrives
+constexpr std::size_t early_look_bytes = 64U << 10;  ///< bodies longer than this are refused before they are read
 constexpr std::size_t most_drained_bytes = 512U << 20;
 
 }  // namespace
@@ -130,7 +130,9 @@ void http_session::decide_forms() {
   request.body = asked_->body;
   const std::string_view type = parser_.header("Content-Type");
   const std::optional<wire_form> form = body_form(type, parser_.header("Content-Encoding"), request.body);
-  if (form) {
+  if (asked_->plan.reads_any_type) {
+    request.body_form = wire_form::json;
+  } else if (form) {
     request.body_form = *form;
   } else if (!asked_->plan.refusal) {
     const refusal why{refusal_kind::unknown_form, "bodies are application/json or application/msgpack, not encoded"};

@@ -1,0 +1,225 @@
+#include "net/coordinator_service.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "net/api_blend.hpp"
+#include "net/api_instances.hpp"
+#include "net/api_prefetch.hpp"
+#include "net/api_quota.hpp"
+#include "net/api_usage_events.hpp"
+#include "net/coordinator_context.hpp"
+#include "net/coordinator_loops.hpp"
+#include "net/coordinator_metrics.hpp"
+#include "net/coordinator_openapi.hpp"
+#include "net/coordinator_reply.hpp"
+#include "net/coordinator_router.hpp"
+#include "net/http_auth.hpp"
+#include "net/json_tree.hpp"
+
+namespace kvc::net {
+namespace {
+
+using steady = std::chrono::steady_clock;
+using enum coordinator_endpoint;
+
+/// Whether a request is answered in one go on the home lane, in microseconds.
+bool is_short(coordinator_endpoint asked) {
+  switch (asked) {
+    case add_instance:
+    case list_instances:
+    case remove_instance:
+    case heartbeat:
+    case health:
+    case read_usage:
+    case set_quota:
+    case remove_quota:
+    case read_default_quota:
+    case set_default_quota:
+    case metrics:
+    case openapi:
+      return true;
+    case list_usage:
+    case usage_events:
+    case publish_chunks:
+    case remove_chunks:
+    case match_chunks:
+    case submit_prefetch:
+    case poll_prefetch:
+    case event_batches:
+      return false;
+  }
+  return false;
+}
+
+bool has_body(coordinator_endpoint asked) {
+  switch (asked) {
+    case add_instance:
+    case set_quota:
+    case set_default_quota:
+    case usage_events:
+    case publish_chunks:
+    case remove_chunks:
+    case match_chunks:
+    case submit_prefetch:
+    case event_batches:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Reads the body; the reply when it is none.
+std::optional<http_reply> read_body(const http_request& request, json_tree& tree) {
+  field_faults faults;
+  if (request.body.empty()) {
+    faults.add("missing", field_place("body"), "Field required", tape_value());
+    return faults_reply(faults);
+  }
+  const std::optional<json_tree::failure> wrong = tree.parse(request.body);
+  if (!wrong) return std::nullopt;
+  if (wrong->is_too_large) return detail_reply(413, "the body has more values than this server takes");
+  faults.add_broken_json(wrong->offset, wrong->what);
+  return faults_reply(faults);
+}
+
+/// Home lane. `body` is present where the endpoint has one.
+http_reply answer_short(coordinator_context& context, const coordinator_routed& found, const http_request& request,
+                        const tape_value& body) {
+  coordinator_tables& tables = context.tables;
+  const std::string_view segment = found.segments[0];
+  switch (found.route->endpoint) {
+    case add_instance: {
+      const std::uint64_t high = context.random();
+      const std::uint64_t low = context.random();
+      return add_instance_reply(tables, body, high, low, steady::now());
+    }
+    case list_instances:
+      return list_instances_reply(tables);
+    case remove_instance:
+      return remove_instance_reply(tables, segment);
+    case heartbeat:
+      return heartbeat_reply(tables, segment, steady::now());
+    case read_usage:
+      return read_usage_reply(tables, segment, request);
+    case set_quota:
+      return set_quota_reply(tables, segment, body);
+    case remove_quota:
+      return remove_quota_reply(tables, segment, request);
+    case read_default_quota:
+      return read_default_quota_reply(tables);
+    case set_default_quota:
+      return set_default_quota_reply(tables, body);
+    case metrics:
+      return coordinator_metrics_reply(context, steady::now());
+    case openapi:
+      return coordinator_openapi_reply(context.version);
+    default:
+      return json_reply(R"({"status":"healthy"})");
+  }
+}
+
+asio::awaitable<http_reply> answer_short_later(coordinator_context& context, const coordinator_routed& found, const http_request& request,
+                                               tape_value body) {
+  co_return answer_short(context, found, request, body);
+}
+
+}  // namespace
+
+struct coordinator_service::state {
+  state(runtime& all, coordinator_settings settings, std::string version)
+      : lanes(all), context(all.at(all.size() - 1), std::move(settings), std::move(version)) {}
+
+  runtime& lanes;
+  coordinator_context context;
+};
+
+coordinator_service::coordinator_service(runtime& lanes, coordinator_settings settings, std::string version)
+    : state_(std::make_unique<state>(lanes, std::move(settings), std::move(version))) {
+  if (state_->context.settings.enable_startup_resync) state_->context.tables.resync = core::resync_fsm::phase::waiting;
+}
+coordinator_service::~coordinator_service() = default;
+
+void coordinator_service::start() {
+  coordinator_context& context = state_->context;
+  asio::post(context.home.context, [&context] {
+    const coordinator_settings& wanted = context.settings;
+    if (wanted.health_check_interval.count() > 0) context.home.tasks.spawn("coordinator sweep", sweep_loop(context));
+    if (wanted.enable_startup_resync) context.home.tasks.spawn("coordinator resync", resync_once(context));
+    if (wanted.eviction_check_interval.count() > 0) context.home.tasks.spawn("coordinator eviction", eviction_loop(context));
+  });
+}
+
+http_plan coordinator_service::plan(const http_request& head) {
+  http_plan planned;
+  planned.reads_any_type = true;
+  const coordinator_routed found = find_coordinator_route(head.method, head.path);
+  if (found.route == nullptr) {
+    planned.refusal = no_route_reply(found.allowed);
+    return planned;
+  }
+  planned.counter = core::route::coordinator;
+  planned.handler = static_cast<std::uint8_t>(found.route->endpoint);
+  planned.waits = state_->lanes.size() > 1 || !is_short(found.route->endpoint);
+  const access needed = found.route->is_open ? access::open : found.route->changes ? access::write : access::read;
+  const coordinator_settings& settings = state_->context.settings;
+  const checked denied = check_access(needed, head.authorization, settings.auth_tokens, settings.auth_read_tokens);
+  if (denied) planned.refusal = denied->kind == refusal_kind::forbidden ? forbidden_reply() : unauthorized_reply();
+  return planned;
+}
+
+http_reply coordinator_service::answer_now(lane&, const http_request& request, const http_plan&) {
+  const coordinator_routed found = find_coordinator_route(request.method, request.path);
+  json_tree tree;
+  if (!has_body(found.route->endpoint)) return answer_short(state_->context, found, request, tape_value());
+  if (auto unreadable = read_body(request, tree)) return *std::move(unreadable);
+  return answer_short(state_->context, found, request, tree.root());
+}
+
+asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_request& request, const http_plan&) {
+  coordinator_context& context = state_->context;
+  const coordinator_routed found = find_coordinator_route(request.method, request.path);
+  const coordinator_endpoint asked = found.route->endpoint;
+  json_tree tree;
+  tape_value body;
+  if (has_body(asked)) {
+    if (auto unreadable = read_body(request, tree)) co_return *std::move(unreadable);
+    body = tree.root();
+  }
+  http_reply reply;
+  switch (asked) {
+    case list_usage:
+      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
+      break;
+    case usage_events:
+      reply = co_await take_usage_events(context, here, body);
+      break;
+    case event_batches:
+      reply = co_await take_event_batches(context, here, body);
+      break;
+    case publish_chunks:
+      reply = co_await publish_chunks_reply(context, here, body);
+      break;
+    case remove_chunks:
+      reply = co_await remove_chunks_reply(context, here, body);
+      break;
+    case match_chunks:
+      reply = co_await match_chunks_reply(context, here, body);
+      break;
+    case submit_prefetch:
+      reply = co_await submit_prefetch_reply(context, here, body);
+      break;
+    case poll_prefetch:
+      reply = co_await poll_prefetch_reply(context, here, found.segments[0], found.segments[1]);
+      break;
+    default:
+      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, body); });
+  }
+  co_return reply;
+}
+
+}  // namespace kvc::net
