@@ -150,7 +150,11 @@ asio::awaitable<void> mp_fleet::prefetch(std::string instance_id) {
   bool is_complete = false;
   std::string said;
   for (int calls = 0; calls < 5 && !is_complete; ++calls) {
-    const auto answered = co_await own.call(calls == 0 ? "POST" : "GET", target, calls == 0 ? body : std::string(), mp_patience * 2);
+    // Named before the call: temporaries of conditional expressions do not survive an await with GCC 12.
+    const std::string_view method = calls == 0 ? "POST" : "GET";
+    std::string sent;
+    if (calls == 0) sent = body;
+    const auto answered = co_await own.call(method, target, std::move(sent), mp_patience * 2);
     status = answered ? answered->status : 0;
     said = answered ? answered->body : answered.error().message();
     if (status != 200) break;

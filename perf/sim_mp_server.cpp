@@ -176,7 +176,8 @@ asio::awaitable<void> mp_server::post(batch told, bool is_repeat) {
   const bool is_quota = dialect_ == mp_dialect::quota;
   std::string body =
       is_quota ? mp_quota_batch(who_.instance_id, told.number, told.events) : mp_event_batches(who_, told.number, told.events);
-  const auto answered = co_await call("POST", is_quota ? "/quota/events" : "/events", std::move(body));
+  std::string target = is_quota ? "/quota/events" : "/events";
+  const auto answered = co_await call("POST", std::move(target), std::move(body));
   if (!answered) co_return;
   const std::uint64_t expected = is_quota ? told.events.size() : mp_batch_count(told.events);
   const std::uint64_t applied = mp_read_number(answered->body, is_quota ? "recorded" : "applied").value_or(~std::uint64_t{0});
