@@ -166,7 +166,7 @@ asio::awaitable<void> mp_fleet::prefetch(std::string instance_id) {
     is_complete = mp_read_text(said, "status") == "completed";
   }
   ++(is_complete ? world_.counts.prefetches_completed : world_.counts.prefetches_failed);
-  const bool is_explained = world_.chosen.faults != 0 && (status == 200 || status == 404 || status == 500 || status == 502);
+  const bool is_explained = world_.chosen.faults != 0 && (status == 200 || status == 404 || status >= 500);
   if (!is_complete && !is_explained) world_.complain("a prefetch ended with " + std::to_string(status) + ": " + said.substr(0, 200));
   --prefetches_under_way_;
   world_.news.cancel();
