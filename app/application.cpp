@@ -1,13 +1,10 @@
 #include "app/application.hpp"
 
-#include <algorithm>
-#include <chrono>
+#include <boost/asio/post.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <utility>
-
-#include <boost/asio/post.hpp>
 
 #include "app/process_limits.hpp"
 #include "app/publishers.hpp"
@@ -27,6 +24,7 @@ void set_levels(const settings& values) {
   for (const auto& [module, level] : values.log_modules) log::set_level(module, level);
 }
 
+/// What the coordinator shares with everybody else.
 net::coordinator_settings coordinator_settings_of(const settings& values) {
   net::coordinator_settings wanted = values.coordinator;
   wanted.auth_tokens = values.http.auth_tokens;
@@ -34,21 +32,8 @@ net::coordinator_settings coordinator_settings_of(const settings& values) {
   return wanted;
 }
 
-/// The same limits for both surfaces, but for what the coordinator has settings of its own for.
-net::http_settings coordinator_http_of(const settings& values) {
-  constexpr std::chrono::seconds spare{5};
-  net::http_settings http = values.http;
-  http.idle_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(values.coordinator.timeout_keep_alive);
-  // A relayed request ends at its own deadline, which clients know as a 502, not at the server's.
-  const auto call = std::chrono::duration_cast<std::chrono::milliseconds>(values.coordinator.call_timeout);
-  http.handler_timeout = std::max(http.handler_timeout, std::chrono::milliseconds(call + spare));
-  return http;
-}
-
-/// An address in a URL.
-std::string in_url(const std::string& host) {
-  return host.find(':') == std::string::npos ? host : "[" + host + "]";
-}
+/// An address as URLs have it.
+std::string in_url(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
 
 std::string joined(const std::vector<std::uint16_t>& ports) {
   std::string text;
@@ -73,12 +58,10 @@ application::application(settings values, const std::vector<std::string>& warnin
             .version = KVC_VERSION,
             .auth_tokens = values_.http.auth_tokens,
             .auth_read_tokens = values_.http.auth_read_tokens}),
-      server_(lanes_, api_, values_.http) {
+      coordinator_(lanes_, coordinator_settings_of(values_)),
+      surface_(api_, coordinator_),
+      server_(lanes_, surface_, values_.http) {
   set_levels(values_);
-  if (values_.coordinator_enabled) {
-    coordinator_ = std::make_unique<net::coordinator_service>(lanes_, coordinator_settings_of(values_), KVC_VERSION);
-    coordinator_server_ = std::make_unique<net::http_server>(lanes_, *coordinator_, coordinator_http_of(values_));
-  }
   for (const std::string& warning : warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
 }
 
@@ -102,7 +85,11 @@ exit_code application::start() {
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
-  if (!listen() || !listen_as_coordinator()) return exit_code::failed;
+  if (const auto unreadable = coordinator_.load_quotas()) {
+    log::error(log::module::app, "cannot read the quotas", {{"file", values_.coordinator.quota_file}, {"reason", *unreadable}});
+    return exit_code::failed;
+  }
+  if (!listen()) return exit_code::failed;
 
   prepare_signals();
   lanes_.start(values_.pin_lanes);
@@ -115,14 +102,16 @@ exit_code application::start() {
 
   if (!register_publishers(std::move(publishers.registrations))) return exit_code::failed;
 
+  coordinator_.start();
   server_.start();
   stops_.emplace_back([this] {
     server_.stop_accepting();
     return true;
   });
   log::info(log::module::app, "listening", {{"host", values_.http_host}, {"ports", joined(server_.ports())}});
-
-  if (coordinator_) start_coordinator();
+  // In the words that scripts of the other service wait for.
+  const std::string url = "http://" + in_url(values_.http_host) + ":" + std::to_string(server_.ports().back());
+  log::info(log::module::app, "MP coordinator listening on " + url);
 
   asio::post(lanes_.at(0).context, [this] { notify_->start(); });
   stops_.emplace_back([this] {
@@ -151,26 +140,6 @@ bool application::listen() {
     }
   }
   return true;
-}
-
-bool application::listen_as_coordinator() {
-  if (!coordinator_server_) return true;
-  const auto failure = coordinator_server_->listen(values_.coordinator_host, values_.coordinator_port);
-  if (!failure) return true;
-  log::error(log::module::app, "cannot listen", {{"address", failure->address}, {"reason", failure->why.message()}});
-  return false;
-}
-
-void application::start_coordinator() {
-  coordinator_->start();
-  coordinator_server_->start();
-  stops_.emplace_back([this] {
-    coordinator_server_->stop_accepting();
-    return true;
-  });
-  const std::string at = in_url(values_.coordinator_host) + ":" + joined(coordinator_server_->ports());
-  const std::string line = "MP coordinator listening on http://" + at;  // the words that scripts of the other service look for
-  log::info(log::module::app, line);
 }
 
 void application::prepare_signals() {

@@ -1,6 +1,7 @@
 // The whole service: builds its parts, starts them in order, waits for a signal, stops them in the reverse order.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -8,8 +9,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/asio/awaitable.hpp>
 
 #include "app/log_sink.hpp"
 #include "app/memory_trim.hpp"
@@ -23,6 +22,7 @@
 #include "net/coordinator_service.hpp"
 #include "net/fleet_service.hpp"
 #include "net/http_server.hpp"
+#include "net/joint_service.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
 
@@ -35,8 +35,8 @@ enum class exit_code : int { stopped = 0, failed = 1, bad_configuration = 2 };
 ///
 /// Start: limits -> ports bound -> lanes -> configured publishers registered -> accepting -> ready is told once every stream is whole or
 /// past its grace period. Each step that must be undone pushes its undoing, so that stopping is starting reversed.
-/// Stop (first TERM or INT): not ready and no new registrations -> no new connections -> lanes let requests in hand finish, for the
-/// shutdown timeout at most -> threads joined -> parts destroyed in reverse. A second signal leaves at once.
+/// Stop (first TERM or INT): not ready and no new registrations -> no new connections -> lanes let requests in hand finish, for the shutdown
+/// timeout at most -> threads joined -> parts destroyed in reverse. A second signal leaves at once.
 class application {
  public:
   /// `warnings` are lines about the configuration that shall be logged.
@@ -52,23 +52,21 @@ class application {
   [[nodiscard]] exit_code start();
   [[nodiscard]] bool stop();
   [[nodiscard]] bool listen();
-  [[nodiscard]] bool listen_as_coordinator();
-  void start_coordinator();
   void prepare_signals();
   [[nodiscard]] bool register_publishers(std::vector<core::registration> publishers);
   [[nodiscard]] boost::asio::awaitable<void> add_all(std::vector<core::registration> publishers, std::promise<bool>* done);
 
   settings values_;
-  log_sink sink_;  ///< first made, last gone: everything below may log
+  log_sink sink_;                       ///< first made, last gone: everything below may log
   core::medium_table media_;
   core::catalog catalog_;
-  net::zmq_engine engine_;  ///< outlives the sockets of the streams
+  net::zmq_engine engine_;              ///< outlives the sockets of the streams
   net::runtime lanes_;
   net::fleet_service fleet_;
   net::api_service api_;
+  net::coordinator_service coordinator_;
+  net::joint_service surface_;  ///< of the two before it
   net::http_server server_;
-  std::unique_ptr<net::coordinator_service> coordinator_;  ///< null when it is not wanted
-  std::unique_ptr<net::http_server> coordinator_server_;   ///< on a port of its own
   std::optional<signals> signals_;
   std::optional<service_notify> notify_;
   std::optional<memory_trim> trim_;

@@ -1,7 +1,6 @@
 // Brings the sources together in rising precedence and checks what no single setting can see.
 #include "app/config.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -72,13 +71,6 @@ std::string choose_file(const config_inputs& inputs, const std::string& of_flag)
 }
 
 void check_together(configuration& config) {
-  const settings& values = config.values;
-  const bool is_taken =
-      values.coordinator_port != 0 && std::ranges::find(values.http_ports, values.coordinator_port) != values.http_ports.end();
-  if (values.coordinator_enabled && is_taken) {
-    config.errors.push_back("coordinator_port = " + std::to_string(values.coordinator_port) +
-                            " is also one of http_ports: the coordinator has a port of its own");
-  }
   const net::http_settings& http = config.values.http;
   if (http.body_budget_bytes < http.max_body_bytes) {
     config.errors.push_back("http_body_budget_bytes = " + std::to_string(http.body_budget_bytes) + " is below http_max_body_bytes = " +

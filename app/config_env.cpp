@@ -52,6 +52,8 @@ void read_coordinator_variable(const std::string& name, const std::string& text,
     return;
   }
   std::string value = text;
+  while (value.starts_with(' ')) value.erase(0, 1);
+  while (value.ends_with(' ')) value.pop_back();
   if (std::holds_alternative<boolean_access>(field->access)) {
     constexpr std::array<std::string_view, 4> yes{"1", "true", "yes", "on"};
     std::ranges::transform(value, value.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });

@@ -92,6 +92,8 @@ constexpr std::uint64_t hour_ms = 3'600'000;
 constexpr double ten_years_s = 315'360'000;
 constexpr std::uint64_t any_u64 = ~std::uint64_t{0};
 
+constexpr std::string_view host_words =
+    "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address";
 constexpr std::string_view token_words = "a list of tokens of 1 to 4096 letters, digits and -._~+/=; empty = none";
 
 constexpr std::array rows{
@@ -104,13 +106,16 @@ constexpr std::array rows{
     field_info{"process", "shutdown_timeout_ms", whole(KVC_AT(shutdown_timeout), 0, hour_ms), "0 = do not wait",
                "how long running requests may take to finish after the first TERM"},
 
-    field_info{"http", "http_host", text_access{get_http_host, put_http_host},
-               "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address", "address to listen on"},
+    // Before the row it changes, so that the plain name outranks it.
+    field_info{"http", "coordinator_host", text_access{get_http_host, put_coordinator_host}, "as http_host, or localhost",
+               "the MP coordinator's name for http_host", "http_host"},
+    field_info{"http", "http_host", text_access{get_http_host, put_http_host}, host_words, "address to listen on"},
     field_info{"http", "http_ports", list_access{get_http_ports, put_http_ports, true},
-               "1 to 16 different ports of 0..65535; 0 = a free port, told in the log",
-               "every route is served on every one of these ports"},
+               "1 to 16 different ports of 0..65535; 0 = a free port, told in the log", "every route is served on every one of these ports"},
     field_info{"http", "http_server_port", integer_access{get_first_port, put_first_port, 0, 65'535}, "0 = a free port",
                "the Conductor's name for the first of http_ports", "http_ports"},
+    field_info{"http", "coordinator_port", integer_access{get_last_port, put_last_port, 0, 65'535}, "0 = a free port",
+               "the MP coordinator's name for the last of http_ports", "http_ports"},
     field_info{"http", "http_idle_timeout_ms", whole(KVC_AT(http.idle_timeout), 10, 24 * hour_ms), "",
                "how long a connection may wait between requests"},
     field_info{"http", "http_header_timeout_ms", whole(KVC_AT(http.header_timeout), 10, hour_ms), "",
@@ -151,12 +156,6 @@ constexpr std::array rows{
     field_info{"streams", "ready_grace_ms", whole(KVC_AT(streams.ready_grace), 0, hour_ms), "0 = new streams never hold back readiness",
                "how long a new stream that is not whole yet may hold back readiness"},
 
-    field_info{"coordinator", "coordinator", yes_or_no(KVC_AT(coordinator_enabled)), "true or false",
-               "serve the fleet coordinator of LMCache MP servers"},
-    field_info{"coordinator", "coordinator_host", text_access{get_coordinator_host, put_coordinator_host},
-               "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address", "address the coordinator listens on"},
-    field_info{"coordinator", "coordinator_port", whole(KVC_AT(coordinator_port), 0, 65'535), "0 = a free port, told in the log",
-               "port the coordinator listens on"},
     field_info{"coordinator", "coordinator_instance_timeout", decimal(KVC_AT(coordinator.instance_timeout), 0, ten_years_s, true), "",
                "seconds of silence after which an MP server is dropped"},
     field_info{"coordinator", "coordinator_health_check_interval", decimal(KVC_AT(coordinator.health_check_interval), 0, ten_years_s),
@@ -176,7 +175,7 @@ constexpr std::array rows{
     field_info{"coordinator", "coordinator_blend_max_chunks", whole(KVC_AT(coordinator.blend_max_chunks), 1'024, 1'073'741'824), "",
                "chunks the directory holds; beyond, the least recently used ones leave"},
     field_info{"coordinator", "coordinator_timeout_keep_alive", whole(KVC_AT(coordinator.timeout_keep_alive), 1, 86'400), "",
-               "seconds a connection to the coordinator may wait between requests; more than the MP servers' heartbeat interval"},
+               "seconds a connection may wait after a request to the coordinator; more than the MP servers' heartbeat interval"},
     field_info{"coordinator", "coordinator_enable_startup_resync", yes_or_no(KVC_AT(coordinator.enable_startup_resync)), "true or false",
                "ask an MP server at the start what lies in the shared storage"},
     field_info{"coordinator", "coordinator_resync_poll_interval", decimal(KVC_AT(coordinator.resync_poll_interval), 0, ten_years_s, true),
@@ -187,6 +186,8 @@ constexpr std::array rows{
                "objects asked for at a time; MP servers have a bound of their own"},
     field_info{"coordinator", "coordinator_max_keys", whole(KVC_AT(coordinator.max_keys), 1, 100'000'000), "",
                "objects whose usage is tracked; stores beyond are counted only"},
+    field_info{"coordinator", "coordinator_quota_file", text_access{get_quota_file, put_quota_file}, "a path; empty = quotas end with the process",
+               "file that keeps the quotas from one start to the next"},
     field_info{"coordinator", "coordinator_call_timeout", decimal(KVC_AT(coordinator.call_timeout), 0, 3'600, true), "",
                "seconds a call to an MP server may take"},
 
@@ -202,8 +203,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const field_info> config_fields() noexcept {
-  return rows;
-}
+std::span<const field_info> config_fields() noexcept { return rows; }
 
 }  // namespace kvc::app

@@ -112,8 +112,6 @@ class flag_reader {
 
 }  // namespace
 
-parsed_flags read_flags(const std::vector<std::string>& arguments) {
-  return flag_reader(arguments).read();
-}
+parsed_flags read_flags(const std::vector<std::string>& arguments) { return flag_reader(arguments).read(); }
 
 }  // namespace kvc::app

@@ -32,13 +32,10 @@ struct settings {
   std::chrono::milliseconds shutdown_timeout{10'000};
 
   std::string http_host = "0.0.0.0";
-  std::vector<std::uint16_t> http_ports{13333};
+  std::vector<std::uint16_t> http_ports{13333, 9300};
   net::http_settings http;
   net::stream_settings streams;
 
-  bool coordinator_enabled = true;
-  std::string coordinator_host = "0.0.0.0";
-  std::uint16_t coordinator_port = 9300;
   net::coordinator_settings coordinator;
 
   net::log::level log_level = net::log::level::info;

@@ -15,9 +15,7 @@ namespace kvc::core {
 class lane_counter {
  public:
   void add(std::uint64_t amount = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
-  void subtract(std::uint64_t amount = 1) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
-  }
+  void subtract(std::uint64_t amount = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -51,20 +49,12 @@ class latency_histogram {
 
 /// Routes with counters of their own; whatever else is asked for counts as `other`.
 enum class route : std::uint8_t {
-  query,
-  query_by_hash,
-  query_batch,
-  register_publisher,
-  unregister_publisher,
-  inspect,
-  metrics,
-  coordinator,
-  other
+  query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, coordinator, other
 };
 inline constexpr std::size_t route_count = 9;
 [[nodiscard]] constexpr const char* route_name(route which) noexcept {
-  constexpr std::array<const char*, route_count> names{"query",   "query_by_hash", "query_batch", "register", "unregister",
-                                                       "inspect", "metrics",       "coordinator", "other"};
+  constexpr std::array<const char*, route_count> names{"query", "query_by_hash", "query_batch", "register",
+                                                       "unregister", "inspect", "metrics", "coordinator", "other"};
   return names[static_cast<std::size_t>(which)];
 }
 
@@ -94,40 +84,40 @@ struct event_counters {
 struct alignas(64) lane_counters {
   std::array<route_counters, route_count> routes;
   lane_counter connections_accepted;
-  lane_counter connections_refused;  ///< over the limit
+  lane_counter connections_refused;   ///< over the limit
   lane_counter connections_open;
-  lane_counter connections_timed_out;  ///< ended by a deadline
-  lane_counter bodies_refused;         ///< 413 and body budget
+  lane_counter connections_timed_out; ///< ended by a deadline
+  lane_counter bodies_refused;        ///< 413 and body budget
   lane_counter bytes_in;
   lane_counter bytes_out;
-  lane_counter queried_blocks;  ///< complete blocks in queries
-  lane_counter matched_blocks;  ///< the deepest match of each query
+  lane_counter queried_blocks;        ///< complete blocks in queries
+  lane_counter matched_blocks;        ///< the deepest match of each query
 
   lane_counter batches;
-  lane_counter bad_frames;   ///< messages with the wrong shape
-  lane_counter bad_batches;  ///< payloads that could not be decoded
-  lane_counter bad_events;   ///< events left out of a good batch
+  lane_counter bad_frames;            ///< messages with the wrong shape
+  lane_counter bad_batches;           ///< payloads that could not be decoded
+  lane_counter bad_events;            ///< events left out of a good batch
   lane_counter stored_events;
   lane_counter removed_events;
   lane_counter cleared_events;
   lane_counter stored_blocks;
   lane_counter removed_blocks;
-  lane_counter unknown_removals;  ///< removals of names nobody holds
-  lane_counter orphaned_blocks;   ///< stored under a parent not seen yet
-  lane_counter joined_blocks;     ///< orphans whose parent came
-  lane_counter dropped_orphans;   ///< orphans given up because of the bound
-  lane_counter skipped_blocks;    ///< stored blocks that cannot be indexed (block size, position, bounds)
-  lane_counter reblocked_pages;   ///< blocks of another size than registered that were taken apart or joined
-  lane_counter reblocked_blocks;  ///< blocks of the registered size that were made of them
-  lane_counter uncounted_blocks;  ///< stored in groups that cannot answer for a prefix
-  lane_counter unplaced_events;   ///< about objects whose blocks are not known
+  lane_counter unknown_removals;      ///< removals of names nobody holds
+  lane_counter orphaned_blocks;       ///< stored under a parent not seen yet
+  lane_counter joined_blocks;         ///< orphans whose parent came
+  lane_counter dropped_orphans;       ///< orphans given up because of the bound
+  lane_counter skipped_blocks;        ///< stored blocks that cannot be indexed (block size, position, bounds)
+  lane_counter reblocked_pages;       ///< blocks of another size than registered that were taken apart or joined
+  lane_counter reblocked_blocks;      ///< blocks of the registered size that were made of them
+  lane_counter uncounted_blocks;      ///< stored in groups that cannot answer for a prefix
+  lane_counter unplaced_events;       ///< about objects whose blocks are not known
   event_counters decoded;
   lane_counter gaps;
   lane_counter replays;
   lane_counter replays_failed;
   lane_counter lost_batches;
   lane_counter restarts;
-  latency_histogram apply_batch;  ///< from received to applied
+  latency_histogram apply_batch;      ///< from received to applied
 };
 
 }  // namespace kvc::core

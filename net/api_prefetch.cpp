@@ -1,8 +1,17 @@
 #include "net/api_prefetch.hpp"
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "net/answer_writer.hpp"
 #include "net/coordinator_reply.hpp"
@@ -17,18 +26,76 @@ constexpr std::size_t most_told_bytes = 1'024;  ///< of a server's answer, in ou
 /// What a server answered; absent: there is no such server.
 using relayed = std::optional<result<http_client::answer>>;
 
+/// A call to a server, made by a task of the home lane: that is stopped with the lane, however long the server takes.
+struct outgoing_call {
+  explicit outgoing_call(const asio::any_io_executor& home) : over(home, forever), unwanted(home, forever) {}
+
+  static constexpr auto forever = asio::steady_timer::time_point::max();
+  asio::steady_timer over;      ///< cancelled when the answer is there, or will never be
+  asio::steady_timer unwanted;  ///< cancelled when nobody waits for it any more
+  bool is_over = false;
+  bool is_unwanted = false;
+  result<http_client::answer> answer = error_code(errc::cancelled);
+};
+
+/// Says that a call is over, also when its task was never begun.
+class end_of_call {
+ public:
+  explicit end_of_call(std::shared_ptr<outgoing_call> call) : call_(std::move(call)) {}
+  end_of_call(end_of_call&&) noexcept = default;
+  end_of_call& operator=(end_of_call&&) = delete;
+  ~end_of_call() {
+    if (!call_) return;
+    call_->is_over = true;
+    call_->over.cancel();
+  }
+  [[nodiscard]] outgoing_call& call() const { return *call_; }
+
+ private:
+  std::shared_ptr<outgoing_call> call_;
+};
+
+struct outgoing_request {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string_view method;  ///< a literal
+  std::string target;
+  std::string body;
+};
+
+asio::awaitable<void> until_unwanted(outgoing_call& call) {
+  error_code woken;
+  if (!call.is_unwanted) co_await call.unwanted.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+asio::awaitable<void> carry_out(coordinator_context& context, outgoing_request wanted, end_of_call end) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto first = co_await (context.calls.call(std::move(wanted.host), wanted.port, wanted.method, std::move(wanted.target),
+                                            std::move(wanted.body), as_duration(context.settings.call_timeout)) ||
+                         until_unwanted(end.call()));
+  if (first.index() == 0) end.call().answer = std::get<0>(std::move(first));
+}
+
 /// Home lane. `method` is a literal.
 asio::awaitable<relayed> relay(coordinator_context& context, std::string_view instance_id, std::string_view method, std::string target,
-                               std::string body) {
+                               std::string body, std::stop_token client_left) {
   const core::mp_member* member = context.tables.servers.find(instance_id);
   if (member == nullptr) co_return std::nullopt;
-  std::string host = member->server.ip;  // copied: the member may leave while the call goes on
-  const std::uint16_t port = member->server.http_port;
   ++context.tables.counters.prefetches;
-  auto answer = co_await context.calls.call(std::move(host), port, method, std::move(target), std::move(body),
-                                            as_duration(context.settings.call_timeout));
-  if (!answer) ++context.tables.counters.prefetches_failed;
-  co_return relayed(std::move(answer));
+  const auto call = std::make_shared<outgoing_call>(context.home.context.get_executor());
+  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body)};
+  context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
+  const std::stop_callback on_leaving(client_left, [call] {
+    asio::post(call->unwanted.get_executor(), [call] {
+      call->is_unwanted = true;
+      call->unwanted.cancel();
+    });
+  });
+  error_code woken;
+  if (!call->is_over) co_await call->over.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  if (!call->answer) ++context.tables.counters.prefetches_failed;
+  co_return relayed(std::move(call->answer));
 }
 
 http_reply no_such_server(std::string_view instance_id) {
@@ -108,13 +175,14 @@ http_reply submitted_reply(std::string_view instance_id, std::string_view answer
 
 }  // namespace
 
-asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const tape_value& body) {
+asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
+                                                  const tape_value& body) {
   field_faults faults;
   std::optional<submission> wanted = read_submission(body, faults);
   if (!wanted) co_return faults_reply(faults);
   const std::string_view id = wanted->instance_id;
   const relayed answer =
-      co_await on_home(context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted->body)); });
+      co_await on_home(context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted->body), request.client_left); });
   if (!answer) co_return no_such_server(id);
   if (!*answer) co_return failed_call("submit to", id, answer->error().message());
   const http_client::answer& got = **answer;
@@ -124,13 +192,14 @@ asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, 
   co_return submitted_reply(id, got.body);
 }
 
-asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, std::string_view instance_id,
+asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request, std::string_view instance_id,
                                                 std::string_view request_id) {
   relayed answer = co_await on_home(
-      context, here, [&] { return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string()); });
+      context, here, [&] { return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), request.client_left); });
   if (!answer) co_return no_such_server(instance_id);
   if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());
   http_client::answer& got = **answer;
+  if (got.status < 200) co_return failed_call("status from", instance_id, "HTTP " + std::to_string(got.status));
   json_tree tree;
   if (tree.parse(got.body)) co_return detail_reply(got.status, got.body);
   co_return json_reply(std::move(got.body), got.status);

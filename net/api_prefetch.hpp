@@ -11,12 +11,13 @@
 
 namespace kvc::net {
 
-/// (Contract of both: spec coordinator-api, "Cache".) The server's answer is waited for no longer than `call_timeout`; then 502.
+/// (Contract of both: spec coordinator-api, "Cache".) The server's answer is waited for no longer than `call_timeout`; then
+/// 502. When the client goes away, so does the call.
 
 /// POST /cache/prefetches. The tree outlives the call.
-[[nodiscard]] asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const tape_value& body);
+[[nodiscard]] asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request, const tape_value& body);
 /// GET /cache/prefetches/{instance_id}/{request_id}: the server's code and JSON body as they are.
-[[nodiscard]] asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, std::string_view instance_id,
+[[nodiscard]] asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request, std::string_view instance_id,
                                                               std::string_view request_id);
 
 }  // namespace kvc::net

@@ -15,28 +15,30 @@
 #include "net/coordinator_settings.hpp"
 #include "net/coordinator_tables.hpp"
 #include "net/mp_caller.hpp"
+#include "net/quota_file.hpp"
 #include "net/runtime.hpp"
 
 namespace kvc::net {
 
-/// Lane: `settings`, `home` and `version` may be read anywhere, the rest belongs to the home lane.
+/// Lane: `settings` and `home` may be read anywhere, the rest belongs to the home lane.
 struct coordinator_context {
-  coordinator_context(lane& home_lane, coordinator_settings with, std::string server_version)
+  coordinator_context(lane& home_lane, coordinator_settings with)
       : home(home_lane),
         settings(std::move(with)),
-        version(std::move(server_version)),
         random(std::random_device{}()),
         tables(settings, random()),
-        calls(home_lane.context.get_executor(), mp_caller::limits{}) {}
+        calls(home_lane.context.get_executor(), mp_caller::limits{}),
+        saved_quotas(home_lane.context.get_executor(), settings.quota_file) {}
   coordinator_context(const coordinator_context&) = delete;
   coordinator_context& operator=(const coordinator_context&) = delete;
 
   lane& home;
   const coordinator_settings settings;
-  const std::string version;
   std::mt19937_64 random;
   coordinator_tables tables;
   mp_caller calls;
+  quota_file saved_quotas;
+  bool is_stopping = false;  ///< nothing new is sent to MP servers
 };
 
 /// Runs `work`, a coroutine that touches the tables, on the home lane, and answers what it answers. `work` may refer to what the caller

@@ -64,8 +64,11 @@ asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_han
 }
 
 asio::awaitable<void> send_some(coordinator_context& context, std::shared_ptr<plan_in_hand> plan) {
+  // A stop lets the piece in hand come to its end, and no other begin.
   co_await asio::this_coro::throw_if_cancelled(false);
-  while (!plan->pieces.empty()) {
+  while (!plan->pieces.empty() && !context.is_stopping) {
+    const auto stopping = co_await asio::this_coro::cancellation_state;
+    if (stopping.cancelled() != asio::cancellation_type::none) co_return;
     const core::evictor::piece piece = plan->pieces.front();
     plan->pieces.pop_front();
     co_await send_piece(context, *plan, piece);
@@ -107,9 +110,10 @@ asio::awaitable<void> eviction_loop(coordinator_context& context) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   for (;;) {
     const bool goes_on = co_await pause(context, as_duration(context.settings.eviction_check_interval));
-    if (!goes_on) co_return;
+    if (!goes_on) break;
     if (!context.tables.holds_eviction()) co_await evict(context);
   }
+  context.is_stopping = true;
 }
 
 }  // namespace kvc::net

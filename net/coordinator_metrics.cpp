@@ -127,6 +127,26 @@ void write_resync(exposition& page, const coordinator_tables& tables) {
   page.counter("kvc_coordinator_resync_bad_entries_total", "Listed entries that were no objects", tables.counters.resync_bad_entries);
 }
 
+/// Who it was whose numbers did not follow.
+void write_senders(exposition& page, const core::seqno_watch& watched) {
+  struct column {
+    std::string_view name;
+    std::string_view help;
+    std::uint64_t core::seqno_watch::sender::*count;
+  };
+  constexpr std::array columns{
+      column{"kvc_coordinator_sender_seq_missing_total", "Numbers a sender left out", &core::seqno_watch::sender::missing},
+      column{"kvc_coordinator_sender_seq_repeats_total", "Batches of a sender with the number of the one before",
+             &core::seqno_watch::sender::repeats},
+      column{"kvc_coordinator_sender_seq_restarts_total", "Batches of a sender with a lower number", &core::seqno_watch::sender::restarts}};
+  for (const column& each : columns) {
+    page.family(each.name, each.help, "counter");
+    watched.each_recent(most_metric_rows, [&](std::string_view id, const core::seqno_watch::sender& sender) {
+      page.row(each.name, "instance_id", id, of(sender.*each.count));
+    });
+  }
+}
+
 void write_batches(exposition& page, const coordinator_tables& tables) {
   const auto& watched = tables.seqnos.counts();
   page.counter("kvc_coordinator_batches_total", "Batches of events under /quota/events", watched.batches);
@@ -134,6 +154,7 @@ void write_batches(exposition& page, const coordinator_tables& tables) {
   page.counter("kvc_coordinator_seq_missing_total", "Numbers left out", watched.missing);
   page.counter("kvc_coordinator_seq_repeats_total", "Batches with the number of the one before", watched.repeats);
   page.counter("kvc_coordinator_seq_restarts_total", "Batches with a lower number", watched.restarts);
+  write_senders(page, tables.seqnos);
   const auto& fenced = tables.fence.counts();
   page.counter("kvc_coordinator_fenced_applied_total", "Batches with an incarnation that were applied", fenced.applied);
   page.counter("kvc_coordinator_fenced_duplicates_total", "Batches with an incarnation that had come before", fenced.duplicates);
@@ -154,12 +175,10 @@ void write_blend(exposition& page, const coordinator_tables& tables) {
 
 }  // namespace
 
-http_reply coordinator_metrics_reply(coordinator_context& context, std::chrono::steady_clock::time_point now) {
-  http_reply reply;
-  reply.form = wire_form::text;
-  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  exposition page(reply.body);
-  write_servers(page, context.tables, now);
+asio::awaitable<std::string> coordinator_metrics(const coordinator_context& context) {
+  std::string text;
+  exposition page(text);
+  write_servers(page, context.tables, std::chrono::steady_clock::now());
   write_usage(page, context.tables);
   write_eviction(page, context.tables);
   write_resync(page, context.tables);
@@ -167,8 +186,9 @@ http_reply coordinator_metrics_reply(coordinator_context& context, std::chrono::
   write_blend(page, context.tables);
   page.counter("kvc_coordinator_prefetches_total", "Calls of /cache/prefetches relayed", context.tables.counters.prefetches);
   page.counter("kvc_coordinator_prefetches_failed_total", "Those without an answer", context.tables.counters.prefetches_failed);
+  page.counter("kvc_coordinator_quota_file_failures_total", "Times the quota file could not be written", context.saved_quotas.failures());
   page.gauge("kvc_coordinator_calls", "Calls to MP servers at this moment", of(context.calls.in_use()));
-  return reply;
+  co_return text;
 }
 
 }  // namespace kvc::net

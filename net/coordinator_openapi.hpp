@@ -1,13 +1,14 @@
-// The description of the coordinator's HTTP surface, in OpenAPI 3.1.
+// The coordinator's part of the description of the HTTP surface.
 #pragma once
 
-#include <string_view>
-
-#include "net/http_message.hpp"
+#include <string>
 
 namespace kvc::net {
 
-/// GET /openapi.json of the coordinator: every route of its table. Pure.
-[[nodiscard]] http_reply coordinator_openapi_reply(std::string_view version);
+/// Appends the members of `paths` for every route of the coordinator, separated by commas. Pure.
+void append_coordinator_paths(std::string& out);
+
+/// Appends the members of `components/schemas` that these paths refer to. Pure.
+void append_coordinator_schemas(std::string& out);
 
 }  // namespace kvc::net

@@ -1,33 +1,32 @@
 #include "net/coordinator_router.hpp"
 
+#include <algorithm>
+
 namespace kvc::net {
 namespace {
 
 using enum coordinator_endpoint;
 
 constexpr std::array routes{
-    coordinator_route{"POST", "/instances", add_instance, true, false, "Register an MP server, or replace its registration"},
-    coordinator_route{"GET", "/instances", list_instances, false, false, "Every registered MP server"},
-    coordinator_route{"PUT", "/instances/{instance_id}/heartbeat", heartbeat, true, false, "An MP server's sign of life"},
-    coordinator_route{"DELETE", "/instances/{instance_id}", remove_instance, true, false, "Deregister an MP server"},
-    coordinator_route{"GET", "/healthz", health, false, true, "Whether the process is alive"},
-    coordinator_route{"GET", "/quota", list_usage, false, false, "Usage and quota of every cache salt"},
-    coordinator_route{"POST", "/quota/events", usage_events, true, false, "Stores, look-ups and deletions that an MP server tells"},
-    coordinator_route{"GET", "/quota/config", read_default_quota, false, false, "The limit of cache salts without a quota"},
-    coordinator_route{"PUT", "/quota/config", set_default_quota, true, false, "Change the limit of cache salts without a quota"},
-    coordinator_route{"PUT", "/quota/{cache_salt}", set_quota, true, false, "Create or change a cache salt's quota"},
-    coordinator_route{"GET", "/quota/{cache_salt}", read_usage, false, false, "Usage and quota of one cache salt"},
-    coordinator_route{"DELETE", "/quota/{cache_salt}", remove_quota, true, false, "Remove a cache salt's quota"},
-    coordinator_route{"POST", "/cache/prefetches", submit_prefetch, true, false,
+    coordinator_route{"POST", "/instances", add_instance, true, "Register an MP server, or replace its registration"},
+    coordinator_route{"GET", "/instances", list_instances, false, "Every registered MP server"},
+    coordinator_route{"PUT", "/instances/{instance_id}/heartbeat", heartbeat, true, "An MP server's sign of life"},
+    coordinator_route{"DELETE", "/instances/{instance_id}", remove_instance, true, "Deregister an MP server"},
+    coordinator_route{"GET", "/quota", list_usage, false, "Usage and quota of every cache salt"},
+    coordinator_route{"POST", "/quota/events", usage_events, true, "Stores, look-ups and deletions that an MP server tells"},
+    coordinator_route{"GET", "/quota/config", read_default_quota, false, "The limit of cache salts without a quota"},
+    coordinator_route{"PUT", "/quota/config", set_default_quota, true, "Change the limit of cache salts without a quota"},
+    coordinator_route{"PUT", "/quota/{cache_salt}", set_quota, true, "Create or change a cache salt's quota"},
+    coordinator_route{"GET", "/quota/{cache_salt}", read_usage, false, "Usage and quota of one cache salt"},
+    coordinator_route{"DELETE", "/quota/{cache_salt}", remove_quota, true, "Remove a cache salt's quota"},
+    coordinator_route{"POST", "/cache/prefetches", submit_prefetch, true,
                       "Have one MP server load a prompt from the shared storage"},
-    coordinator_route{"GET", "/cache/prefetches/{instance_id}/{request_id}", poll_prefetch, false, false, "How a prefetch goes"},
-    coordinator_route{"POST", "/blend/fingerprints", publish_chunks, true, false, "Publish chunks for CacheBlend"},
-    coordinator_route{"DELETE", "/blend/fingerprints", remove_chunks, true, false, "Take back the chunks of objects"},
-    coordinator_route{"POST", "/blend/match", match_chunks, false, false, "Chunks of a prompt that are cached, at any offset"},
-    coordinator_route{"POST", "/events", event_batches, true, false, "Batches of events with the incarnation of their sender"},
-    coordinator_route{"POST", "/directory/events", event_batches, true, false, "The same under its earlier name"},
-    coordinator_route{"GET", "/metrics", metrics, false, true, "Counters in the Prometheus text format"},
-    coordinator_route{"GET", "/openapi.json", openapi, false, true, "This description"},
+    coordinator_route{"GET", "/cache/prefetches/{instance_id}/{request_id}", poll_prefetch, false, "How a prefetch goes"},
+    coordinator_route{"POST", "/blend/fingerprints", publish_chunks, true, "Publish chunks for CacheBlend"},
+    coordinator_route{"DELETE", "/blend/fingerprints", remove_chunks, true, "Take back the chunks of objects"},
+    coordinator_route{"POST", "/blend/match", match_chunks, false, "Chunks of a prompt that are cached, at any offset"},
+    coordinator_route{"POST", "/events", event_batches, true, "Batches of events with the incarnation of their sender"},
+    coordinator_route{"POST", "/directory/events", event_batches, true, "The same under its earlier name"},
 };
 
 constexpr std::string_view reserved_path = "/quota/config";
@@ -59,6 +58,15 @@ bool matches(std::string_view pattern, std::string_view path, std::array<std::st
 
 std::span<const coordinator_route> coordinator_routes() noexcept {
   return routes;
+}
+
+bool is_coordinator_path(std::string_view path) noexcept {
+  if (!path.starts_with('/')) return false;
+  const std::string_view first = take_segment(path);
+  return std::ranges::any_of(routes, [&](const coordinator_route& each) {
+    std::string_view pattern = each.path;
+    return take_segment(pattern) == first;
+  });
 }
 
 coordinator_routed find_coordinator_route(std::string_view method, std::string_view path) noexcept {

@@ -14,7 +14,6 @@ enum class coordinator_endpoint : std::uint8_t {
   list_instances,
   remove_instance,
   heartbeat,
-  health,
   list_usage,
   read_usage,
   set_quota,
@@ -28,8 +27,6 @@ enum class coordinator_endpoint : std::uint8_t {
   submit_prefetch,
   poll_prefetch,
   event_batches,
-  metrics,
-  openapi,
 };
 
 struct coordinator_route {
@@ -37,12 +34,14 @@ struct coordinator_route {
   std::string_view path;  ///< `{name}` stands for one segment that is not empty
   coordinator_endpoint endpoint;
   bool changes = false;      ///< needs a token that may change things, once tokens are configured
-  bool is_open = false;      ///< needs no token
   std::string_view summary;  ///< one line for the description of the surface
 };
 
 /// Every route there is.
 [[nodiscard]] std::span<const coordinator_route> coordinator_routes() noexcept;
+
+/// Whether a path lies below a first segment that the coordinator has routes under: what is wrong with it is told in the coordinator's way.
+[[nodiscard]] bool is_coordinator_path(std::string_view path) noexcept;
 
 /// What a method and a decoded path mean. Since the path was decoded before, a segment with an encoded slash matches nothing, as it does in
 /// the other service.

@@ -15,17 +15,19 @@
 #include "net/coordinator_context.hpp"
 #include "net/coordinator_loops.hpp"
 #include "net/coordinator_metrics.hpp"
-#include "net/coordinator_openapi.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/coordinator_router.hpp"
 #include "net/http_auth.hpp"
 #include "net/json_tree.hpp"
+#include "net/log.hpp"
 
 namespace kvc::net {
 namespace {
 
 using steady = std::chrono::steady_clock;
 using enum coordinator_endpoint;
+
+constexpr std::chrono::seconds relay_spare{5};
 
 /// Whether a request is answered in one go on the home lane, in microseconds.
 bool is_short(coordinator_endpoint asked) {
@@ -34,14 +36,11 @@ bool is_short(coordinator_endpoint asked) {
     case list_instances:
     case remove_instance:
     case heartbeat:
-    case health:
     case read_usage:
     case set_quota:
     case remove_quota:
     case read_default_quota:
     case set_default_quota:
-    case metrics:
-    case openapi:
       return true;
     case list_usage:
     case usage_events:
@@ -114,35 +113,43 @@ http_reply answer_short(coordinator_context& context, const coordinator_routed& 
       return read_default_quota_reply(tables);
     case set_default_quota:
       return set_default_quota_reply(tables, body);
-    case metrics:
-      return coordinator_metrics_reply(context, steady::now());
-    case openapi:
-      return coordinator_openapi_reply(context.version);
     default:
-      return json_reply(R"({"status":"healthy"})");
+      return no_route_reply({});  // not reached: everything else is waited for
   }
 }
 
+bool changes_quotas(coordinator_endpoint asked) { return asked == set_quota || asked == remove_quota || asked == set_default_quota; }
+
+/// The same; and what changes quotas is on the disk before the answer says so.
 asio::awaitable<http_reply> answer_short_later(coordinator_context& context, const coordinator_routed& found, const http_request& request,
                                                tape_value body) {
-  co_return answer_short(context, found, request, body);
+  http_reply reply = answer_short(context, found, request, body);
+  if (!changes_quotas(found.route->endpoint) || !is_success(reply.status)) co_return reply;
+  const auto failed = co_await context.saved_quotas.save(context.tables.quotas);
+  if (!failed) co_return reply;
+  log::error(log::module::fleet, "cannot write the quotas", {{"file", context.settings.quota_file}, {"reason", *failed}});
+  co_return detail_reply(500, "the change holds until this process ends, but could not be written to the quota file: " + *failed);
 }
 
 }  // namespace
 
 struct coordinator_service::state {
-  state(runtime& all, coordinator_settings settings, std::string version)
-      : lanes(all), context(all.at(all.size() - 1), std::move(settings), std::move(version)) {}
+  state(runtime& all, coordinator_settings settings)
+      : lanes(all), context(all.at(all.size() - 1), std::move(settings)) {}
 
   runtime& lanes;
   coordinator_context context;
 };
 
-coordinator_service::coordinator_service(runtime& lanes, coordinator_settings settings, std::string version)
-    : state_(std::make_unique<state>(lanes, std::move(settings), std::move(version))) {
+coordinator_service::coordinator_service(runtime& lanes, coordinator_settings settings)
+    : state_(std::make_unique<state>(lanes, std::move(settings))) {
   if (state_->context.settings.enable_startup_resync) state_->context.tables.resync = core::resync_fsm::phase::waiting;
 }
 coordinator_service::~coordinator_service() = default;
+
+std::optional<std::string> coordinator_service::load_quotas() {
+  return state_->context.saved_quotas.load(state_->context.tables.quotas);
+}
 
 void coordinator_service::start() {
   coordinator_context& context = state_->context;
@@ -155,8 +162,10 @@ void coordinator_service::start() {
 }
 
 http_plan coordinator_service::plan(const http_request& head) {
+  const coordinator_settings& settings = state_->context.settings;
   http_plan planned;
   planned.reads_any_type = true;
+  planned.idle_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::seconds(settings.timeout_keep_alive));
   const coordinator_routed found = find_coordinator_route(head.method, head.path);
   if (found.route == nullptr) {
     planned.refusal = no_route_reply(found.allowed);
@@ -164,12 +173,22 @@ http_plan coordinator_service::plan(const http_request& head) {
   }
   planned.counter = core::route::coordinator;
   planned.handler = static_cast<std::uint8_t>(found.route->endpoint);
-  planned.waits = state_->lanes.size() > 1 || !is_short(found.route->endpoint);
-  const access needed = found.route->is_open ? access::open : found.route->changes ? access::write : access::read;
-  const coordinator_settings& settings = state_->context.settings;
+  const coordinator_endpoint asked = found.route->endpoint;
+  const bool is_kept = changes_quotas(asked) && state_->context.saved_quotas.is_used();
+  planned.waits = state_->lanes.size() > 1 || !is_short(asked) || is_kept;
+  if (asked == submit_prefetch || asked == poll_prefetch) {
+    // A relayed request ends at its own deadline, which clients know as a 502.
+    planned.patience = std::chrono::duration_cast<std::chrono::milliseconds>(settings.call_timeout) + relay_spare;
+    planned.ends_with_client = true;
+  }
+  const access needed = found.route->changes ? access::write : access::read;
   const checked denied = check_access(needed, head.authorization, settings.auth_tokens, settings.auth_read_tokens);
   if (denied) planned.refusal = denied->kind == refusal_kind::forbidden ? forbidden_reply() : unauthorized_reply();
   return planned;
+}
+
+asio::awaitable<std::string> coordinator_service::metrics(lane& here) {
+  return on_home(state_->context, here, [&context = state_->context] { return coordinator_metrics(context); });
 }
 
 http_reply coordinator_service::answer_now(lane&, const http_request& request, const http_plan&) {
@@ -211,10 +230,10 @@ asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_r
       reply = co_await match_chunks_reply(context, here, body);
       break;
     case submit_prefetch:
-      reply = co_await submit_prefetch_reply(context, here, body);
+      reply = co_await submit_prefetch_reply(context, here, request, body);
       break;
     case poll_prefetch:
-      reply = co_await poll_prefetch_reply(context, here, found.segments[0], found.segments[1]);
+      reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
       break;
     default:
       reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, body); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "net/coordinator_settings.hpp"
@@ -19,12 +20,18 @@ namespace kvc::net {
 /// Lane: `plan` and `answer` on any lane with that lane; `start` from the thread that made it.
 class coordinator_service final : public http_service {
  public:
-  /// Home is the last lane, since the first one has the registration of publishers, signals and the watchdog. `version` is the server's.
-  coordinator_service(runtime& lanes, coordinator_settings settings, std::string version);
+  /// Home is the last lane, since the first one has the registration of publishers, signals and the watchdog.
+  coordinator_service(runtime& lanes, coordinator_settings settings);
   ~coordinator_service() override;
+
+  /// Reads the quotas that an earlier process has kept, if that is wanted; before `start`. Answers why they cannot be read.
+  [[nodiscard]] std::optional<std::string> load_quotas();
 
   /// Starts the loops on the home lane.
   void start();
+
+  /// The coordinator's part of the metrics page. Any lane, with that lane.
+  [[nodiscard]] asio::awaitable<std::string> metrics(lane& here);
 
   [[nodiscard]] http_plan plan(const http_request& head) override;
   [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;

@@ -24,13 +24,14 @@ struct coordinator_settings {
   std::size_t blend_chunk_size = 256;  ///< tokens
   std::size_t blend_probe_stride = 1;  ///< tokens
   std::size_t blend_max_chunks = 1'048'576;
-  seconds_setting timeout_keep_alive{10};  ///< silence between two requests of a connection
+  std::chrono::seconds timeout_keep_alive{10};  ///< silence between two requests of a connection
   bool enable_startup_resync = true;
   seconds_setting resync_poll_interval{1};
   seconds_setting resync_max_wait{60};
   std::size_t resync_page_size = 1'000;
   std::size_t max_keys = 10'000'000;            ///< tracked objects; stores beyond are counted and not tracked
   seconds_setting call_timeout{30};             ///< every call to an MP server
+  std::string quota_file{};                     ///< keeps the quotas from one start to the next; empty: nothing does
   std::vector<std::string> auth_tokens{};       ///< may do everything; with both lists empty, anybody may
   std::vector<std::string> auth_read_tokens{};  ///< may do what changes nothing
 };

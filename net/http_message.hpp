@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,13 +18,14 @@ enum class wire_form : std::uint8_t { json, msgpack, text };
 
 /// A read request. All views live until the handler has returned its reply.
 struct http_request {
-  std::string_view method;                                 ///< upper case
-  std::string_view path;                                   ///< decoded, without query and trailing slash
+  std::string_view method;         ///< upper case
+  std::string_view path;           ///< decoded, without query and trailing slash
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded
   std::string_view body;
   wire_form body_form = wire_form::json;
   wire_form answer_form = wire_form::json;  ///< the body's, unless Accept says otherwise
-  std::string_view authorization;           ///< the header's value, empty when absent
+  std::string_view authorization;  ///< the header's value, empty when absent
+  std::stop_token client_left;     ///< stops when the client closes its side, if the plan asked for that; from any lane
 
   /// First value of a query parameter, or empty.
   [[nodiscard]] std::string_view parameter(std::string_view name) const noexcept {

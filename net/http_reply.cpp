@@ -14,76 +14,44 @@ struct meaning {
 
 constexpr meaning meaning_of(refusal_kind kind) {
   switch (kind) {
-    case refusal_kind::missing:
-      return {400, "missing"};
-    case refusal_kind::invalid_type:
-      return {400, "invalid_type"};
-    case refusal_kind::invalid_value:
-      return {400, "invalid_value"};
-    case refusal_kind::out_of_range:
-      return {400, "out_of_range"};
-    case refusal_kind::unsupported:
-      return {400, "unsupported"};
-    case refusal_kind::invalid_json:
-      return {400, "invalid_json"};
-    case refusal_kind::invalid_msgpack:
-      return {400, "invalid_msgpack"};
-    case refusal_kind::bad_http:
-      return {400, "invalid_value"};
-    case refusal_kind::unauthorized:
-      return {401, "unauthorized"};
-    case refusal_kind::forbidden:
-      return {403, "forbidden"};
-    case refusal_kind::service_not_found:
-      return {404, "service_not_found"};
-    case refusal_kind::unknown_path:
-      return {404, "unsupported"};
-    case refusal_kind::wrong_method:
-      return {405, "unsupported"};
-    case refusal_kind::body_too_large:
-      return {413, "body_too_large"};
-    case refusal_kind::unknown_form:
-      return {415, "unsupported"};
-    case refusal_kind::overloaded:
-      return {503, "overloaded"};
-    case refusal_kind::draining:
-      return {503, "draining"};
+    case refusal_kind::missing: return {400, "missing"};
+    case refusal_kind::invalid_type: return {400, "invalid_type"};
+    case refusal_kind::invalid_value: return {400, "invalid_value"};
+    case refusal_kind::out_of_range: return {400, "out_of_range"};
+    case refusal_kind::unsupported: return {400, "unsupported"};
+    case refusal_kind::invalid_json: return {400, "invalid_json"};
+    case refusal_kind::invalid_msgpack: return {400, "invalid_msgpack"};
+    case refusal_kind::bad_http: return {400, "invalid_value"};
+    case refusal_kind::unauthorized: return {401, "unauthorized"};
+    case refusal_kind::forbidden: return {403, "forbidden"};
+    case refusal_kind::service_not_found: return {404, "service_not_found"};
+    case refusal_kind::unknown_path: return {404, "unsupported"};
+    case refusal_kind::wrong_method: return {405, "unsupported"};
+    case refusal_kind::body_too_large: return {413, "body_too_large"};
+    case refusal_kind::unknown_form: return {415, "unsupported"};
+    case refusal_kind::overloaded: return {503, "overloaded"};
+    case refusal_kind::draining: return {503, "draining"};
   }
   return {400, "invalid_value"};
 }
 
 constexpr std::string_view phrase_of(unsigned status) {
   switch (status) {
-    case 200:
-      return "OK";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 422:
-      return "Unprocessable Content";
-    case 500:
-      return "Internal Server Error";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Other";
+    case 200: return "OK";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
+    case 500: return "Internal Server Error";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    default: return "Other";
   }
 }
 
@@ -92,9 +60,7 @@ constexpr std::string_view retry_after_s = "1";
 
 }  // namespace
 
-std::string_view reason_of(refusal_kind kind) noexcept {
-  return meaning_of(kind).reason;
-}
+std::string_view reason_of(refusal_kind kind) noexcept { return meaning_of(kind).reason; }
 
 void write_refusal(answer_writer& out, const refusal& why) {
   out.object(2U + (why.field.empty() ? 0U : 1U) + (why.index ? 1U : 0U));
@@ -146,12 +112,9 @@ http_reply not_ready_reply(std::string body, wire_form form) {
 
 std::string_view content_type_of(wire_form form) noexcept {
   switch (form) {
-    case wire_form::json:
-      return "application/json";
-    case wire_form::msgpack:
-      return "application/msgpack";
-    case wire_form::text:
-      return "text/plain; charset=utf-8";
+    case wire_form::json: return "application/json";
+    case wire_form::msgpack: return "application/msgpack";
+    case wire_form::text: return "text/plain; charset=utf-8";
   }
   return "application/json";
 }
@@ -161,12 +124,12 @@ std::string reply_head(const http_reply& reply, bool keep_alive, std::string_vie
   head.reserve(256);
   head.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ").append(phrase_of(reply.status));
   head.append("\r\nDate: ").append(date);
-  const bool has_body = reply.status != 204;  // which has none by definition and must not speak of one (RFC 9110, section 8.6)
-  if (has_body) {
+  const bool tells_body = has_body(reply.status);
+  if (tells_body) {
     const std::string_view named = reply.content_type;
     head.append("\r\nContent-Type: ").append(named.empty() ? content_type_of(reply.form) : named);
   }
-  if (!reply.stream && has_body) {
+  if (!reply.stream && tells_body) {
     head.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
   } else if (reply.stream && framing == body_framing::chunks) {
     head.append("\r\nTransfer-Encoding: chunked");

@@ -12,9 +12,9 @@ using step = request_parser::step;
 
 namespace {
 
-constexpr std::size_t head_bytes = 4U << 10;         ///< read at a time while the head arrives
-constexpr std::size_t chunk_bytes = 64U << 10;       ///< read at a time while a body arrives
-constexpr std::size_t early_look_bytes = 64U << 10;  ///< bodies longer than this are refused before they are read
+constexpr std::size_t head_bytes = 4U << 10;          ///< read at a time while the head arrives
+constexpr std::size_t chunk_bytes = 64U << 10;        ///< read at a time while a body arrives
+constexpr std::size_t early_look_bytes = 64U << 10;   ///< bodies longer than this are refused before they are read
 constexpr std::size_t most_drained_bytes = 512U << 20;
 
 }  // namespace

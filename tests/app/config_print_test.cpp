@@ -1,10 +1,9 @@
-#include <fstream>
-#include <iterator>
-#include <set>
-
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <iterator>
+#include <set>
 
 #include "app/config_fields.hpp"
 #include "app/config_file.hpp"
@@ -40,9 +39,7 @@ BOOST_AUTO_TEST_CASE(help_names_every_setting_with_its_legal_values) {
   const std::string help = app::help_text();
 
   for (const app::field_info& field : app::config_fields()) {
-    BOOST_TEST(help.find(app::flag_name(field.name) + (std::holds_alternative<app::boolean_access>(field.access) ? "\n" : " VALUE\n")) !=
-                   std::string::npos,
-               field.name);
+    BOOST_TEST(help.find(app::flag_name(field.name) + (std::holds_alternative<app::boolean_access>(field.access) ? "\n" : " VALUE\n")) != std::string::npos, field.name);
     BOOST_TEST(help.find(app::legal_values(field)) != std::string::npos, field.name);
   }
   BOOST_TEST(help.find("example") != std::string::npos);

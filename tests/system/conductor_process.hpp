@@ -30,8 +30,7 @@ class conductor_process : public child_process {
 
  private:
   static std::vector<std::string> with_ports(std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"--http-host", "127.0.0.1", "--http-ports", "0,0", "--coordinator-host", "127.0.0.1", "--coordinator-port",
-                                 "0", "--lanes", "2"});
+    flags.insert(flags.begin(), {"--http-host", "127.0.0.1", "--http-ports", "0,0", "--lanes", "2"});
     return flags;
   }
 

@@ -1,9 +1,9 @@
-#include <filesystem>
-#include <fstream>
 #include <signal.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/system/child_process.hpp"
 #include "tests/system/conductor_process.hpp"
@@ -18,9 +18,7 @@ using kvc::test::notify_socket;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Runs the program with these flags to its end; `output` is what it said.
 int run_to_end(const std::vector<std::string>& flags, std::string& output) {
@@ -152,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_port_that_is_taken_is_named) {
   const std::string port = std::to_string(other.port());
   std::string output;
 
-  BOOST_TEST(run_to_end({"--http-host=127.0.0.1", "--no-coordinator", "--http-ports=0," + port}, output) == 1);
+  BOOST_TEST(run_to_end({"--http-host=127.0.0.1", "--http-ports=0," + port}, output) == 1);
   BOOST_TEST(has(output, "cannot listen address=127.0.0.1:" + port), output);
 }
 
@@ -189,8 +187,7 @@ BOOST_AUTO_TEST_CASE(the_service_manager_is_told_of_readiness_life_and_stopping)
 
 BOOST_AUTO_TEST_CASE(lines_for_the_journal_carry_a_priority_and_no_time) {
   // The journal takes the priority off and adds its own time; JOURNAL_STREAM names the stream it reads.
-  const std::string shell =
-      "JOURNAL_STREAM=$(stat -L -c %d:%i /dev/stderr) exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --no-coordinator --lanes=1";
+  const std::string shell = "JOURNAL_STREAM=$(stat -L -c %d:%i /dev/stderr) exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --lanes=1";
   child_process server({"/bin/sh", "-c", shell, kvc::test::built_program("kv-conductor")}, {"PATH=/usr/bin:/bin"});
 
   BOOST_TEST(server.wait_for("<6>app ready"), server.output());

@@ -22,7 +22,7 @@ is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 for _ in 1 2 3 4 5; do
   port=$((20000 + RANDOM % 10000))
   if is_open "$port"; then continue; fi
-  env -u CONDUCTOR_CONFIG_PATH "$server" --http-host 127.0.0.1 --http-ports "$port" --no-coordinator >"$folder/log" 2>&1 &
+  env -u CONDUCTOR_CONFIG_PATH "$server" --http-host 127.0.0.1 --http-ports "$port" >"$folder/log" 2>&1 &
   server_pid=$!
   deadline=$((SECONDS + 60))
   while kill -0 "$server_pid" 2>/dev/null && ((SECONDS < deadline)) && ! is_open "$port"; do sleep 0.05; done
