@@ -49,14 +49,6 @@ std::vector<std::string_view> read_object_keys(const tape_value& object, const f
   return keys;
 }
 
-/// Some chunks of one model, as they stood in a prompt. Token values are taken modulo 2^64, as the fingerprint is.
-struct chunk_range {
-  std::string_view scope;
-  std::vector<std::uint64_t> tokens;
-  std::vector<std::string_view> object_keys;
-  std::uint64_t old_st_base = 0;
-};
-
 std::vector<chunk_range> read_ranges(const tape_value& body, const field_place& root, field_faults& faults) {
   std::vector<chunk_range> ranges;
   each_element(body, "ranges", root, faults, [&](const tape_value& value, const field_place& where) {
@@ -176,6 +168,11 @@ asio::awaitable<http_reply> publish_chunks_reply(coordinator_context& context, l
   std::vector<chunk_range> ranges;
   if (check_object(body, root, faults)) ranges = read_ranges(body, root, faults);
   if (!faults.empty()) co_return faults_reply(faults);
+  http_reply reply = co_await publish_ranges_reply(context, here, ranges);
+  co_return reply;
+}
+
+asio::awaitable<http_reply> publish_ranges_reply(coordinator_context& context, lane& here, const std::vector<chunk_range>& ranges) {
   const std::size_t inserted = co_await on_home(context, here, [&] { return publish_all(context, ranges); });
   co_return count_reply("inserted", inserted);
 }

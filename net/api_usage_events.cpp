@@ -62,6 +62,11 @@ asio::awaitable<http_reply> take_usage_events(coordinator_context& context, lane
   read_usage_batch(body, batch, faults);
   if (!faults.empty()) co_return faults_reply(faults);
   if (batch.tier != core::cache_tier::l2) co_return wrong_tier_reply(batch.tier);
+  http_reply reply = co_await record_usage_events(context, here, batch);
+  co_return reply;
+}
+
+asio::awaitable<http_reply> record_usage_events(coordinator_context& context, lane& here, const usage_batch& batch) {
   co_await on_home(context, here, [&] { return apply_batch(context, batch); });
   http_reply reply;
   answer_writer out(reply.body, wire_form::json);

@@ -20,6 +20,7 @@
 #include "net/http_auth.hpp"
 #include "net/json_tree.hpp"
 #include "net/log.hpp"
+#include "net/usage_scan.hpp"
 
 namespace kvc::net {
 namespace {
@@ -203,6 +204,20 @@ asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_r
   coordinator_context& context = state_->context;
   const coordinator_routed found = find_coordinator_route(request.method, request.path);
   const coordinator_endpoint asked = found.route->endpoint;
+  if (asked == usage_events) {
+    // Nearly every batch is written plainly; the others are read again with care. So below.
+    usage_batch batch;
+    if (scan_usage_batch(request.body, batch)) {
+      http_reply recorded = co_await record_usage_events(context, here, batch);
+      co_return recorded;
+    }
+  } else if (asked == publish_chunks) {
+    std::vector<chunk_range> ranges;
+    if (scan_chunk_ranges(request.body, ranges)) {
+      http_reply published = co_await publish_ranges_reply(context, here, ranges);
+      co_return published;
+    }
+  }
   json_tree tree;
   tape_value body;
   if (has_body(asked)) {
