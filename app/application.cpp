@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/heap_policy.hpp"
 #include "app/process_limits.hpp"
 #include "app/publishers.hpp"
 #include "net/log.hpp"
@@ -82,6 +83,7 @@ exit_code application::start() {
   for (const std::string& fault : publishers.errors) log::error(log::module::app, "configuration", {{"error", fault}});
   if (!publishers.errors.empty()) return exit_code::bad_configuration;
 
+  keep_request_buffers();
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
