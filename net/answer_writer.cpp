@@ -1,6 +1,5 @@
 #include "net/answer_writer.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <cmath>
@@ -49,29 +48,16 @@ void append_number(std::string& out, Number value) {
 
 }  // namespace
 
-namespace {
-
-/// ASCII that stands for itself in a JSON text.
-bool is_plain(char letter) noexcept {
-  const auto byte = static_cast<unsigned char>(letter);
-  return byte >= 0x20 && byte < 0x7F && letter != '"' && letter != '\\';
-}
-
-}  // namespace
-
 void answer_writer::quoted(std::string_view value) {
   std::string& out = *out_;
   out += '"';
   while (!value.empty()) {
-    // Most texts are plain from end to end and are taken as they are.
-    const auto odd = std::ranges::find_if_not(value, is_plain);
-    out.append(value.begin(), odd);
-    value.remove_prefix(static_cast<std::size_t>(odd - value.begin()));
-    if (value.empty()) break;
     const auto first = static_cast<unsigned char>(value.front());
     std::size_t length = 1;
-    if (first < 0x80) {
+    if (first < 0x20 || first == '"' || first == '\\' || first == 0x7F) {
       append_escaped(out, first);
+    } else if (first < 0x80) {
+      out += value.front();
     } else {
       length = sequence_length(value);
       out += length == 0 ? std::string_view("\xEF\xBF\xBD") : value.substr(0, length);
