@@ -1,6 +1,6 @@
 #include "net/api_quota.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -129,21 +129,22 @@ asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const
   if (auto refused = refuse_query_tier(request)) co_return *std::move(refused);
   const coordinator_tables& tables = context.tables;
   http_reply reply;
-  std::string rows;
+  constexpr std::size_t bytes_per_row = 112;
+  reply.body.reserve(std::min(rows_per_slice, tables.usage.keys().salts().size() + tables.quotas.all().size() + 1) * bytes_per_row);
+  answer_writer out(reply.body, wire_form::json);
+  out.object(2);
+  out.key("total_gb");
+  out.real(core::gib_of_bytes(static_cast<double>(tables.usage.total_bytes())));
+  out.key("by_cache_salt");
+  out.list();
   core::usage_place place;
   for (bool has_more = true; has_more;) {
-    has_more = core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice, [&](const core::usage_row& row) {
-      if (!rows.empty()) rows += ',';
-      answer_writer out(rows, wire_form::json);
-      write_row(out, row);
-    });
+    has_more =
+        core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice, [&](const core::usage_row& row) { write_row(out, row); });
     if (has_more && place) co_await yield_home(context);
   }
-  std::string total;
-  answer_writer out(total, wire_form::json);
-  out.real(core::gib_of_bytes(static_cast<double>(tables.usage.total_bytes())));
-  reply.body.reserve(rows.size() + 64);
-  reply.body.append(R"({"total_gb":)").append(total).append(R"(,"by_cache_salt":[)").append(rows).append("]}");
+  out.end_list();
+  out.end_object();
   co_return reply;
 }
 

@@ -21,7 +21,7 @@ namespace kvc::net {
 /// GET and PUT /quota/config.
 [[nodiscard]] http_reply read_default_quota_reply(const coordinator_tables& tables);
 [[nodiscard]] http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value& body);
-/// GET /quota: in slices, each row as it was in its slice. The total is of the end.
+/// GET /quota: in slices, each row as it was in its slice. The total is of the beginning.
 [[nodiscard]] asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const http_request& request);
 
 }  // namespace kvc::net

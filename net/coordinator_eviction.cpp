@@ -81,6 +81,8 @@ asio::awaitable<void> evict(coordinator_context& context) {
   while (tables.evictions.expire(steady::now())) co_await yield_home(context);
   tables.evictions.begin();
   while (!tables.evictions.step(keys_per_slice)) co_await yield_home(context);
+  const auto stopping = co_await asio::this_coro::cancellation_state;
+  if (stopping.cancelled() != asio::cancellation_type::none) co_return;
   const auto pieces = tables.evictions.take_pieces(steady::now());
   if (pieces.empty()) co_return;
   const core::mp_member* chosen = tables.servers.pick(context.random());

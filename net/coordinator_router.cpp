@@ -29,6 +29,13 @@ constexpr std::array routes{
     coordinator_route{"POST", "/directory/events", event_batches, true, "The same under its earlier name"},
 };
 
+/// Where all of them lie: looked at for every request, also of the index.
+constexpr std::array<std::string_view, 6> first_segments{"instances", "quota", "cache", "blend", "events", "directory"};
+static_assert(std::ranges::all_of(routes, [](const coordinator_route& each) {
+  const std::string_view rest = each.path.substr(1);
+  return std::ranges::find(first_segments, rest.substr(0, rest.find('/'))) != first_segments.end();
+}));
+
 constexpr std::string_view reserved_path = "/quota/config";
 
 std::string_view take_segment(std::string_view& path) {
@@ -62,11 +69,7 @@ std::span<const coordinator_route> coordinator_routes() noexcept {
 
 bool is_coordinator_path(std::string_view path) noexcept {
   if (!path.starts_with('/')) return false;
-  const std::string_view first = take_segment(path);
-  return std::ranges::any_of(routes, [&](const coordinator_route& each) {
-    std::string_view pattern = each.path;
-    return take_segment(pattern) == first;
-  });
+  return std::ranges::find(first_segments, take_segment(path)) != first_segments.end();
 }
 
 coordinator_routed find_coordinator_route(std::string_view method, std::string_view path) noexcept {

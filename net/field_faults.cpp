@@ -95,7 +95,7 @@ void field_place::write(answer_writer& out) const {
   }
 }
 
-bool field_faults::open(std::string_view type, std::string_view sentence) {
+bool field_faults::open(std::string_view type) {
   if (count_ == most_faults) return false;
   if (count_++ == 0) {
     out_.object();
@@ -104,8 +104,15 @@ bool field_faults::open(std::string_view type, std::string_view sentence) {
   }
   out_.object();
   out_.member("type", type);
-  out_.member("msg", sentence);
   return true;
+}
+
+void field_faults::place(const field_place& where, std::string_view sentence) {
+  out_.key("loc");
+  out_.list();
+  where.write(out_);
+  out_.end_list();
+  out_.member("msg", sentence);
 }
 
 void field_faults::close(const std::optional<fault_context>& context) {
@@ -128,11 +135,8 @@ void field_faults::close(const std::optional<fault_context>& context) {
 
 void field_faults::add(std::string_view type, const field_place& where, std::string_view sentence, const tape_value& input,
                        std::optional<fault_context> context) {
-  if (!open(type, sentence)) return;
-  out_.key("loc");
-  out_.list();
-  where.write(out_);
-  out_.end_list();
+  if (!open(type)) return;
+  place(where, sentence);
   out_.key("input");
   if (input.has_value() && is_short(input)) {
     write_value(out_, input);
@@ -144,22 +148,20 @@ void field_faults::add(std::string_view type, const field_place& where, std::str
 
 void field_faults::add_text(std::string_view type, const field_place& where, std::string_view sentence, std::string_view input,
                             std::optional<fault_context> context) {
-  if (!open(type, sentence)) return;
-  out_.key("loc");
-  out_.list();
-  where.write(out_);
-  out_.end_list();
+  if (!open(type)) return;
+  place(where, sentence);
   out_.member("input", input.substr(0, most_input_bytes));
   close(context);
 }
 
 void field_faults::add_broken_json(std::size_t offset, std::string_view why) {
-  if (!open("json_invalid", "JSON decode error")) return;
+  if (!open("json_invalid")) return;
   out_.key("loc");
   out_.list();
   out_.text("body");
   out_.number(offset);
   out_.end_list();
+  out_.member("msg", "JSON decode error");
   out_.key("input");
   out_.object();
   out_.end_object();

@@ -62,7 +62,8 @@ class field_faults {
   [[nodiscard]] std::string take();
 
  private:
-  bool open(std::string_view type, std::string_view sentence);
+  bool open(std::string_view type);
+  void place(const field_place& where, std::string_view sentence);
   void close(const std::optional<fault_context>& context);
 
   std::string body_;

@@ -173,7 +173,9 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
   const time_point deadline = std::chrono::steady_clock::now() + patience;
   const bool is_head = method == "HEAD";
   std::string head;
-  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(self.host);
+  const bool is_bare_v6 = self.host.find(':') != std::string::npos;
+  const std::string host = is_bare_v6 ? "[" + self.host + "]" : self.host;
+  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(host);
   head.append(":").append(std::to_string(self.port)).append("\r\n");
   if (!body.empty() || method == "POST" || method == "PUT") {
     head.append("Content-Type: ").append(content_type).append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n");

@@ -23,9 +23,10 @@ http_plan joint_service::plan(const http_request& head) {
     planned.refusal = wrong_method_of_both_reply(probe_method, head.answer_form);
     return planned;
   }
-  const routed found = find_route(head.method, head.path);
-  if (found.entry == nullptr && !found.path_exists) planned.refusal = no_path_of_both_reply(head.answer_form);
-  if (found.entry != nullptr && found.entry->endpoint == endpoint::metrics) planned.waits = true;  // for the coordinator's lane
+  if (planned.counter == core::route::metrics) planned.waits = true;  // for the coordinator's lane
+  if (planned.counter != core::route::other) return planned;          // a route of the index
+  const bool is_known = find_route(head.method, head.path).path_exists;
+  if (!is_known) planned.refusal = no_path_of_both_reply(head.answer_form);
   return planned;
 }
 
