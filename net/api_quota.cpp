@@ -1,9 +1,12 @@
 #include "net/api_quota.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/usage_listing.hpp"
@@ -37,6 +40,24 @@ void write_row(answer_writer& out, const core::usage_row& row) {
   out.key("usage_gb");
   out.real(core::gib_of_bytes(static_cast<double>(row.used_bytes)));
   out.end_object();
+}
+
+/// As `write_row`, for a listing of a thousand: all but the salt is put together on the stack and goes over in one piece.
+void append_row(std::string& body, const core::usage_row& row) {
+  body += R"({"cache_salt":)";
+  answer_writer(body, wire_form::json).text(row.salt);
+  std::array<char, 160> piece;  // two numbers of at most 24 letters, and the names
+  char* to = piece.data();
+  const auto add = [&to](std::string_view text) { to = std::ranges::copy(text, to).out; };
+  const auto add_gib = [&](double bytes) { to = std::to_chars(to, piece.data() + piece.size(), core::gib_of_bytes(bytes)).ptr; };
+  add(R"(,"quota_limit_gb":)");
+  add_gib(row.quota_bytes.value_or(0));
+  add(R"(,"quota_exists":)");
+  add(row.quota_bytes ? "true" : "false");
+  add(R"(,"usage_gb":)");
+  add_gib(static_cast<double>(row.used_bytes));
+  add("},");
+  body.append(piece.data(), to);
 }
 
 http_reply changed(std::string_view salt, double limit_gib, std::string_view status) {
@@ -131,20 +152,18 @@ asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const
   http_reply reply;
   constexpr std::size_t bytes_per_row = 112;
   reply.body.reserve(std::min(rows_per_slice, tables.usage.keys().salts().size() + tables.quotas.all().size() + 1) * bytes_per_row);
-  answer_writer out(reply.body, wire_form::json);
-  out.object(2);
-  out.key("total_gb");
-  out.real(core::gib_of_bytes(static_cast<double>(tables.usage.total_bytes())));
-  out.key("by_cache_salt");
-  out.list();
+  std::string& body = reply.body;
+  body += R"({"total_gb":)";
+  answer_writer(body, wire_form::json).real(core::gib_of_bytes(static_cast<double>(tables.usage.total_bytes())));
+  body += R"(,"by_cache_salt":[)";
   core::usage_place place;
   for (bool has_more = true; has_more;) {
-    has_more =
-        core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice, [&](const core::usage_row& row) { write_row(out, row); });
+    has_more = core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice,
+                                     [&](const core::usage_row& row) { append_row(body, row); });
     if (has_more && place) co_await yield_home(context);
   }
-  out.end_list();
-  out.end_object();
+  if (body.back() == ',') body.pop_back();
+  body += "]}";
   co_return reply;
 }
 
