@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "net/answer_writer.hpp"
+#include "net/coordinator_openapi.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
 
@@ -166,7 +167,7 @@ void append_route(std::string& out, const route_entry& route) {
 }  // namespace
 
 http_reply openapi_reply(std::string_view version) {
-  std::string body = R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt",)"
+  std::string body = R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt, and the coordinator of a fleet of MP servers",)"
                      R"("version":)";
   answer_writer(body, wire_form::json).text(version);
   body += R"(},"paths":{)";
@@ -176,9 +177,13 @@ http_reply openapi_reply(std::string_view version) {
     is_first = false;
     append_route(body, each);
   }
+  body += ',';
+  append_coordinator_paths(body);
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
-  body += "}}";
+  body.back() = ',';
+  append_coordinator_schemas(body);
+  body += "}}}";
   return ok_reply(std::move(body), wire_form::json);
 }
 

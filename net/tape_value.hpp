@@ -22,6 +22,8 @@ class tape_value {
 
   /// Present and not nil: the two ways of leaving a field out mean the same everywhere on these wires.
   [[nodiscard]] bool has_value() const noexcept { return nodes_ != nullptr && node().what != kind::nil; }
+  /// Points at something, be it nil.
+  [[nodiscard]] bool is_present() const noexcept { return nodes_ != nullptr; }
   [[nodiscard]] bool is(kind what) const noexcept { return nodes_ != nullptr && node().what == what; }
   [[nodiscard]] bool is_integer() const noexcept { return nodes_ != nullptr && node().is_integer(); }
 

@@ -7,7 +7,7 @@ constexpr std::string_view program_help = R"(kv-conductor-bench: measures the in
 
   kv-conductor-bench index FILE.kvwl [flags]     one mode: figures as a table or as JSON
   kv-conductor-bench index-table DIR [flags]     all modes and workloads: a page of figures beside their bars
-  kv-conductor-bench coordinator [flags]         the fleet coordinator's tables
+  kv-conductor-bench coordinator [flags]         the fleet coordinator, its tables or over HTTP
   kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
 
 `kv-conductor-bench COMMAND --help` teaches the flags. Measure a release build (cmake --preset release).
@@ -45,9 +45,20 @@ With all files and --repeat 5 it takes about half an hour on a quiet machine, an
 
 constexpr std::string_view coordinator_help = R"(Usage: kv-conductor-bench coordinator [flags]
 
+Measures the tables of the fleet coordinator by themselves, or with --http the whole server: a fresh one for each mode, in
+a process of its own with one lane on one CPU, and load over loopback from another CPU.
+
   --mode MODE      registry, usage, eviction, blend, or all (default)
+  --http           over HTTP
+  --server FILE    the server (default: the kv-conductor of the same build)
+  --server-cpu N   where the server runs (default 0)
+  --load-cpu N     where the load comes from (default 1)
+  --repeat N       run N times: medians, least and greatest (default 1)
   --json           for programs
   --no-yardstick   leave out the constants of the machine
+
+Rates `_per_s` are by the clock, `_per_cpu_s` by the CPU time that the server has used, in the kernel too: where the two
+differ much, the load or others on the machine were what was measured.
 )";
 
 constexpr std::string_view make_help = R"(Usage: kv-conductor-bench make conversations OUT.kvwl [flags]

@@ -159,8 +159,13 @@ void read_table(word_reader& words, table_plan& plan) {
 
 void read_coordinator(word_reader& words, coordinator_plan& plan) {
   while (words.next()) {
-    if (words.text("--mode", plan.mode)) continue;
-    if (words.is("--json")) {
+    const bool known = words.text("--mode", plan.mode) || words.text("--server", plan.program) ||
+                       words.whole("--server-cpu", plan.server_cpu, 0, 1'023) || words.whole("--load-cpu", plan.load_cpu, 0, 1'023) ||
+                       words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
+    if (words.is("--http")) {
+      plan.over_http = true;
+    } else if (words.is("--json")) {
       plan.as_json = true;
     } else if (words.is("--no-yardstick")) {
       plan.with_yardstick = false;
@@ -168,6 +173,7 @@ void read_coordinator(word_reader& words, coordinator_plan& plan) {
       words.operand({});
     }
   }
+  if (!plan.over_http && !plan.program.empty()) words.fail("--server belongs to --http");
   const std::string_view mode = plan.mode;
   if (mode != "all" && mode != "registry" && mode != "usage" && mode != "eviction" && mode != "blend") {
     words.fail("--mode must be all, registry, usage, eviction or blend");

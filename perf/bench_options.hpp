@@ -34,9 +34,14 @@ struct table_plan {
   bool with_reference = true;  ///< also the positional design
 };
 
-/// `coordinator`: the fleet coordinator's tables.
+/// `coordinator`: the fleet coordinator's tables, or the whole server over HTTP.
 struct coordinator_plan {
   std::string mode = "all";
+  bool over_http = false;
+  std::string program;           ///< the server over HTTP; empty: the one of the same build
+  std::uint32_t server_cpu = 0;  ///< where it runs over HTTP
+  std::uint32_t load_cpu = 1;    ///< where the load comes from
+  std::uint32_t repeat = 1;
   bool as_json = false;
   bool with_yardstick = true;
 };

@@ -10,6 +10,7 @@ replay buffer, and is registered over HTTP. Before each request the conductor is
 of the prompt; the answer for every engine and rank is compared with what the engine really holds.
 
 Usage: kv-conductor-sim [flags]
+       kv-conductor-sim mp [flags]    stand-in MP servers for the fleet coordinator; `mp --help` teaches them
 
 Requests
   --trace FILE           a Mooncake request trace (JSON lines); without it requests are generated
