@@ -82,6 +82,10 @@ void stream_fsm::decide(time_point now) {
       tell({.what = fact::kind::restarted, .from = cursor_.newest_applied().value_or(seqno{}), .because = "the sequence went back"});
       return begin_generation(reason::restart);
     case verdict::gap:
+      if (suspect_ && !is_connected_) {  // whoever answers now may be another one; it is asked for when that is known
+        interrupt();
+        return listen(now);
+      }
       if (cursor_.newest_applied()) {
         ++totals_.gaps;
         tell({.what = fact::kind::gap, .from = seen.missing_from, .to = seen.missing_to});

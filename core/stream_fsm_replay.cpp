@@ -122,11 +122,10 @@ void stream_fsm::decide_after_recovery(time_point now) {
 
 /// What was being asked for will be asked for again, when it is known who answers.
 void stream_fsm::interrupt() {
-  if (recovery_) {
-    count_recovery(replay_outcome::interrupted);
-    must_catch_up_ = true;
-    was_interrupted_ = !std::exchange(is_tail_check_, false);
-  }
+  if (recovery_) count_recovery(replay_outcome::interrupted);
+  was_interrupted_ = was_interrupted_ || held_ || (recovery_ && !is_tail_check_);
+  is_tail_check_ = false;
+  must_catch_up_ = true;
   recovery_.reset();
   recovery_to_.reset();
   in_reply_.reset();

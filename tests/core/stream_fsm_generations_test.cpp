@@ -52,6 +52,14 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
                    {"forgotten", "listen, joining"}}));
   check("what was sent before the break is still on its way to us: nobody is asked", quick(),
         after_two({{"broken", "listen, whole"}, {"live 2", "apply_live, whole"}, {"applied", "listen, whole"}}));
+  check("a gap in what was sent before the break: asked for when it is known who answers", quick(),
+        after_two({{"broken", "listen, whole"},
+                   {"live 4", "listen, recovering"},
+                   {"connected", "listen, recovering"},
+                   {"quiet 1", "request 1, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"reply 1", "listen, recovering"},
+                   {"quiet 1", "request 2, recovering"}}));
   check("no answer: the numbers alone must tell, and later it is asked about the batch before the break", quick(),
         after_two({{"broken", "listen, whole"},
                    {"connected", "listen, whole"},
