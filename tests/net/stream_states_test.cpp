@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/log.hpp"
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
@@ -91,6 +94,29 @@ struct state_fixture : stream_fixture {
         return;
     }
   }
+};
+
+/// Takes the place of the log while it lives.
+class heard_log {
+ public:
+  heard_log() {
+    kvc::net::log::set_sink([this](kvc::net::log::level, std::string_view line) {
+      const std::lock_guard lock(guard_);
+      lines_.emplace_back(line);
+    });
+  }
+  ~heard_log() { kvc::net::log::set_sink({}); }
+  heard_log(const heard_log&) = delete;
+  heard_log& operator=(const heard_log&) = delete;
+
+  [[nodiscard]] std::vector<std::string> lines() const {
+    const std::lock_guard lock(guard_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex guard_;
+  std::vector<std::string> lines_;
 };
 
 constexpr stream_state lively_states[] = {stream_state::joining,    stream_state::catching_up, stream_state::whole,
@@ -344,6 +370,29 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_the_queues_is_a_gap_that_heals) {
   for (std::uint64_t i = 0; i < batches; ++i) {
     BOOST_TEST(under_test.depth(tokens_from(static_cast<std::uint32_t>(i * 4), 1)) == 1U);
   }
+}
+
+BOOST_AUTO_TEST_CASE(each_change_of_state_is_one_line) {
+  // Who reads the log must be able to follow a stream, and not be flooded by it.
+  const heard_log log;
+  {
+    state_fixture under_test;
+    under_test.bring_to(stream_state::incomplete);
+    BOOST_TEST(under_test.eventually([&] { return under_test.service()->status->last_seqno.load() == 2; }));
+    BOOST_TEST(under_test.await(under_test.fleet.remove({.tenant = "default", .instance = "engine-1", .rank = {}, .kind = {}})).size() ==
+               1U);
+  }
+
+  std::vector<std::string> changes;
+  for (const std::string& each : log.lines()) {
+    if (!each.starts_with("stream state instance=engine-1 ")) continue;
+    const std::size_t from = each.find("from=");
+    changes.push_back(each.substr(from, each.find(" missing=") - from));
+  }
+  const std::vector<std::string> expected{"from=joining to=catching_up seqno=none", "from=catching_up to=whole seqno=none",
+                                          "from=whole to=recovering seqno=0", "from=recovering to=incomplete seqno=1",
+                                          "from=incomplete to=stopped seqno=2"};
+  BOOST_TEST(changes == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
