@@ -94,7 +94,10 @@ void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
   const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && how != replay_outcome::partial;
   if (!was_idle_look) count_recovery(how);
   if (recovery_to_) cursor_.applied(*recovery_to_);
-  if (how == replay_outcome::unanswered) {
+  if (was_idle_look && how == replay_outcome::unanswered) {  // too short a question to tell that nobody is there
+    is_tail_unchecked_ = true;
+    next_tail_check_ = now + rules_.replay_pause;
+  } else if (how == replay_outcome::unanswered) {
     no_replay_before_ = now + rules_.replay_pause;
   } else {
     must_catch_up_ = false;
