@@ -1,5 +1,5 @@
 // kv-conductor-bench: measures the index on workload files and on shapes of its own, makes such files, and measures the
-// fleet coordinator's tables.
+// event intake and the fleet coordinator's tables.
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -13,6 +13,7 @@
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_run.hpp"
+#include "perf/ingest_run.hpp"
 
 namespace {
 
@@ -62,6 +63,20 @@ int run_index_table(const table_plan& plan) {
   return file ? 0 : fail("cannot write " + plan.out);
 }
 
+int run_intake(const ingest_plan& plan, const std::string& command) {
+  std::ofstream file;
+  if (!plan.out.empty()) {
+    file.open(plan.out);
+    if (!file) return fail("cannot write " + plan.out);
+  }
+  const auto summary = run_ingest(plan);
+  if (!summary) return fail(summary.error());
+  if (!plan.out.empty() && !(file << ingest_page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
+  const std::string dialect = plan.dialect == nullptr ? "all" : std::string(plan.dialect->name);
+  if (plan.as_json) return print(summary->json({{"mode", "ingest"}, {"dialect", dialect}, {"trace", plan.trace}}));
+  return print(summary->table() + ingest_verdicts(*summary));
+}
+
 int run_coordinator(const coordinator_plan& plan) {
   constexpr std::array modes{std::pair{"registry", &run_coordinator_registry}, std::pair{"usage", &run_coordinator_usage},
                              std::pair{"eviction", &run_coordinator_eviction}, std::pair{"blend", &run_coordinator_blend}};
@@ -83,6 +98,17 @@ int run_make(const maker_plan& plan) {
                line("stored blocks   ", made->counts.stored_blocks) + line("removed blocks  ", made->counts.removed_blocks));
 }
 
+/// The command as somebody else could give it: files by their names alone.
+std::string spoken(char** words, int count) {
+  std::string command = "kv-conductor-bench";
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const std::size_t slash = word.rfind('/');
+    command += ' ' + (slash == std::string::npos ? word : word.substr(slash + 1));
+  }
+  return command;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -97,6 +123,8 @@ int main(int count, char** words) {
       return run_index(options.index);
     case bench_command::index_table:
       return run_index_table(options.table);
+    case bench_command::ingest:
+      return run_intake(options.ingest, spoken(words, count));
     case bench_command::coordinator:
       return run_coordinator(options.coordinator);
     case bench_command::make:
