@@ -118,7 +118,7 @@ constexpr std::array rows{
     field_info{"streams", "stream_replay_attempts", whole(KVC_AT(streams.replay_attempts), 1, 1'000), "",
                "requests without progress before a gap is given up"},
     field_info{"streams", "stream_idle_check_ms", whole(KVC_AT(streams.idle_check), 10, hour_ms), "",
-               "how often an idle stream looks at its connection"},
+               "how often an idle stream looks at its connection; five times as long when nothing depends on it"},
     field_info{"streams", "ready_grace_ms", whole(KVC_AT(streams.ready_grace), 0, hour_ms), "0 = new streams never hold back readiness",
                "how long a new stream that is not whole yet may hold back readiness"},
 

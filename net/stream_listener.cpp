@@ -1,9 +1,9 @@
 #include "net/stream_listener.hpp"
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "core/block_hasher.hpp"
@@ -15,6 +15,19 @@ namespace {
 
 /// Mooncake's master numbers its batches from 1, everybody else from 0 (kv-events.md section 0.9).
 core::seqno first_seqno(core::publisher_type type) { return core::seqno{type == core::publisher_type::mooncake ? 1U : 0U}; }
+
+/// How many times longer an idle stream waits before it looks after its connection when nothing depends on it.
+constexpr int looks_when_settled = 5;
+
+/// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
+/// them at once.
+std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point now, std::chrono::milliseconds rhythm) {
+  constexpr std::chrono::milliseconds finest{10};
+  constexpr std::chrono::milliseconds coarsest{125};
+  const std::chrono::steady_clock::duration grid = std::clamp(rhythm / 8, finest, coarsest);
+  const auto wanted = (now + rhythm).time_since_epoch();
+  return std::chrono::steady_clock::time_point(wanted + grid - wanted % grid);
+}
 
 }  // namespace
 
@@ -99,7 +112,7 @@ asio::awaitable<void> stream_listener::listen() {
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       continue;
     }
-    const auto deadline = clock::now() + settings_->idle_check;
+    const auto deadline = next_look(clock::now(), settings_->idle_check * (is_settled() ? looks_when_settled : 1));
     const error_code failed = co_await socket_->receive(message_, deadline);
     if (stopping_ || failed == errc::closed || failed == errc::cancelled) co_return;
     watch_connection();
@@ -113,9 +126,9 @@ asio::awaitable<void> stream_listener::listen() {
     } else {
       co_await take_live();
     }
-    if (++taken_this_turn >= settings_->batches_per_turn) {
+    if (++taken_this_turn >= settings_->batches_per_turn || lane_->turns.is_over()) {
       taken_this_turn = 0;
-      co_await asio::post(asio::use_awaitable);
+      co_await lane_->turns.next();
     }
   }
 }
@@ -140,6 +153,11 @@ void stream_listener::watch_connection() {
     disconnects_seen_ = seen.disconnects;
     must_verify_ = true;
   }
+}
+
+bool stream_listener::is_settled() const {
+  const bool is_connected = service_.status->connection.load(std::memory_order_relaxed) == core::connection_state::connected;
+  return is_connected && !must_verify_ && !must_catch_up_;
 }
 
 asio::awaitable<void> stream_listener::on_idle() {

@@ -57,6 +57,8 @@ class stream_listener final : public evictable {
   [[nodiscard]] asio::awaitable<void> verify_incarnation();
   [[nodiscard]] asio::awaitable<void> restart(std::string_view because);
   void watch_connection();
+  /// Connected, and nothing to find out: only the end of the connection is to be noticed.
+  [[nodiscard]] bool is_settled() const;
   void note_applied(core::seqno number, std::span<const std::byte> payload);
   void note_lost(std::uint64_t batches);
   void settle();

@@ -78,9 +78,9 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
     }
     // Replies that are there already come without a wait, so neither the deadline nor the lane's other work would get a turn by itself.
     if (next != action::finish && clock::now() >= give_up_at) next = machine.abandon();
-    if (++taken_this_turn >= settings_->batches_per_turn) {
+    if (++taken_this_turn >= settings_->batches_per_turn || lane_->turns.is_over()) {
       taken_this_turn = 0;
-      co_await asio::post(asio::use_awaitable);
+      co_await lane_->turns.next();
       if (stopping_) co_return;
     }
   }

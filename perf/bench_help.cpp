@@ -58,7 +58,7 @@ over the same sockets are received and thrown away for comparison. At the end th
 
 constexpr std::string_view ingest_tail = R"(
   --streams N        engines that publish, 1 to 1024 (default 8)
-  --idle-streams N   streams of mode idle (default 1000)
+  --idle-streams N   streams of mode idle (default 1000); --idle-seconds N of silence (default 10)
   --cache-blocks N   blocks of 16 tokens that one engine can hold (default 32768)
   --blocks N         stored and removed blocks of one measurement (default 4000000)
   --replay-batches N batches of 64 blocks that are replayed (default 10000)

@@ -80,6 +80,7 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
     const bool known = words.text("--mode", mode) || words.text("--dialect", dialect) || words.text("--trace", plan.trace) ||
                        words.text("--out", plan.out) || words.text("--commit", plan.commit) ||
                        words.whole("--streams", plan.streams, 1, 1'024) || words.whole("--idle-streams", plan.idle_streams, 1, 4'096) ||
+                       words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) ||
                        words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
                        words.whole("--blocks", plan.blocks, 1, 100'000'000) ||
                        words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||

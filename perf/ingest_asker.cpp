@@ -20,7 +20,8 @@ namespace {
 /// A blocking connection: nothing stands between the answer and whoever waits for it.
 class connection {
  public:
-  explicit connection(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), buffer_(std::size_t{64} << 10, '\0') {
+  explicit connection(std::uint16_t port)
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), buffer_(std::size_t{64} << 10, '\0') {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);

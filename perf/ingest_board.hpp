@@ -33,16 +33,16 @@ struct ingest_board {
   std::array<endpoints, max_streams> where{};
   std::array<std::atomic<std::uint64_t>, max_streams> next_number{};  ///< of the batch that comes next, by stream
   std::atomic<bool> is_bound{false};
-  std::atomic<bool> is_quiet{false};            ///< every stream has been heard, nothing is sent any more
-  std::atomic<std::int64_t> first_sent_ns{0};   ///< 0: nothing yet
-  std::atomic<std::int64_t> last_sent_ns{0};    ///< handed to the transport; 0: not yet
-  std::atomic<std::int64_t> replay_asked_ns{0}; ///< the first request; 0: none yet
-  std::atomic<std::uint64_t> refused{0};        ///< batches that the transport had no room for
+  std::atomic<bool> is_quiet{false};             ///< every stream has been heard, nothing is sent any more
+  std::atomic<std::int64_t> first_sent_ns{0};    ///< 0: nothing yet
+  std::atomic<std::int64_t> last_sent_ns{0};     ///< handed to the transport; 0: not yet
+  std::atomic<std::int64_t> replay_asked_ns{0};  ///< the first request; 0: none yet
+  std::atomic<std::uint64_t> refused{0};         ///< batches that the transport had no room for
 
   // By the server.
   std::atomic<bool> is_heard{false};  ///< every stream has got through
   std::atomic<bool> may_go{false};
-  std::atomic<bool> is_over{false};   ///< everybody leaves
+  std::atomic<bool> is_over{false};  ///< everybody leaves
   std::atomic<std::uint16_t> http_port{0};
 };
 

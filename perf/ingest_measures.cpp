@@ -54,7 +54,9 @@ class stage {
   ingest_process publishers_;
 };
 
-std::uint64_t first_number_of(const ingest_dialect& dialect) { return dialect.type == core::publisher_type::mooncake ? 1 : 0; }
+std::uint64_t first_number_of(const ingest_dialect& dialect) {
+  return dialect.type == core::publisher_type::mooncake ? 1 : 0;
+}
 
 ingest_load load_of(const ingest_frames& frames, const ingest_dialect& dialect, double rate) {
   return {.frames = &frames, .streams = frames.streams(), .first_number = first_number_of(dialect), .blocks_per_s = rate};
@@ -63,7 +65,8 @@ ingest_load load_of(const ingest_frames& frames, const ingest_dialect& dialect, 
 /// Watches until every batch of the frames is done with.
 class finish_line {
  public:
-  finish_line(const ingest_frames& frames, const ingest_board& board, const ingest_server& server) : server_(server), last_(frames.streams()) {
+  finish_line(const ingest_frames& frames, const ingest_board& board, const ingest_server& server)
+      : server_(server), last_(frames.streams()) {
     for (std::uint32_t i = 0; i < frames.streams(); ++i) last_[i] = board.next_number[i] - 1;
     for (const ingest_batch& each : frames.batches()) ++last_[each.stream];
   }
@@ -129,8 +132,8 @@ void check(const ingest_frames& frames, const ingest_server& server) {
 }  // namespace
 
 bench_report measure_ingest_idle(const ingest_plan& plan) {
-  constexpr std::chrono::seconds settling{3};
-  constexpr std::chrono::seconds silence{10};
+  const std::chrono::seconds silence{plan.idle_seconds};
+  const std::chrono::seconds settling = std::min(silence, std::chrono::seconds(3));
   const ingest_dialect& dialect = *find_ingest_dialect("vllm_map");
   stage scene({.streams = plan.idle_streams, .first_number = first_number_of(dialect)});
   ingest_side side{.streams = plan.idle_streams, .dialect = &dialect, .receive_high_water = plan.receive_high_water};
@@ -204,7 +207,6 @@ bench_report measure_ingest_replay(const ingest_plan& plan, const ingest_frames&
 bench_report measure_ingest_queries(const ingest_plan& plan, const ingest_frames& frames) {
   constexpr std::size_t prompt_tokens = 4'096;
   constexpr std::size_t prompts = 256;
-  constexpr std::chrono::seconds idle_stretch{3};
   const std::vector<std::string> questions = ingest_questions(prompts_to_ask(plan, prompts, prompt_tokens));
   if (questions.empty()) throw std::runtime_error("no prompt of the trace has 4,096 tokens");
   const ingest_dialect& dialect = *find_ingest_dialect("vllm_map");
@@ -218,11 +220,13 @@ bench_report measure_ingest_queries(const ingest_plan& plan, const ingest_frames
   scene.board().may_go = true;
   wait_for("the first batch", [&] { return scene.board().first_sent_ns != 0; });
   std::vector<std::uint32_t> busy = ask_at_rate(port, questions, plan.query_rate, [&] { return finish.is_reached(); });
-  report.add("busy_blocks_per_s", static_cast<double>(frames.blocks()) * 1e9 / static_cast<double>(ingest_now() - scene.board().first_sent_ns));
+  report.add("busy_blocks_per_s",
+             static_cast<double>(frames.blocks()) * 1e9 / static_cast<double>(ingest_now() - scene.board().first_sent_ns));
   check(frames, *server);
-  const std::int64_t until = ingest_now() + std::chrono::nanoseconds(idle_stretch).count();
-  std::vector<std::uint32_t> idle = ask_at_rate(port, questions, plan.query_rate, [&] { return ingest_now() >= until; });
+  std::uint32_t asked = 0;
+  std::vector<std::uint32_t> idle = ask_at_rate(port, questions, plan.query_rate, [&] { return asked++ == plan.idle_queries; });
   report.add("busy_queries", static_cast<double>(busy.size()));
+  report.add("idle_queries", static_cast<double>(idle.size()));
   report.add_latencies("busy_query_ns", busy);
   report.add_latencies("idle_query_ns", idle);
   return report;

@@ -14,13 +14,13 @@ namespace kvc::perf {
 /// What is done with the frames.
 struct ingest_rate {
   const ingest_dialect* dialect = nullptr;
-  double blocks_per_s = 0;   ///< offered; 0: as fast as it goes
-  bool is_discarded = false; ///< thrown away
-  bool with_lag = false;     ///< from the moment each batch was due to its being queryable
+  double blocks_per_s = 0;    ///< offered; 0: as fast as it goes
+  bool is_discarded = false;  ///< thrown away
+  bool with_lag = false;      ///< from the moment each batch was due to its being queryable
 };
 
-/// All frames through the intake. Figures: `blocks_per_s`, `stored_per_s`, `cpu_ns_per_block` (of the server, transport included) and `cpu_share`;
-/// with `with_lag` `lag_ns_*`. Throws when the index does not hold what the engines do.
+/// All frames through the intake. Figures: `blocks_per_s`, `stored_per_s`, `cpu_ns_per_block` (of the server, transport included) and
+/// `cpu_share`; with `with_lag` `lag_ns_*`. Throws when the index does not hold what the engines do.
 [[nodiscard]] bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& frames, const ingest_rate& how);
 
 /// A publisher with a history, heard for the first time: `replay_s` from its being asked to the last batch in the index.

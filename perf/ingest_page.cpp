@@ -12,8 +12,8 @@ struct bar {
   std::string_view figure;
   std::string_view what;
   double limit;
-  bool is_least;     ///< the limit is to be reached, else not to be exceeded
-  double scale;      ///< the figure is shown divided by this
+  bool is_least;  ///< the limit is to be reached, else not to be exceeded
+  double scale;   ///< the figure is shown divided by this
   std::string_view unit;
 };
 
@@ -28,9 +28,13 @@ constexpr std::array<bar, 7> bars{{
     {"query_p99_above_idle_ns", "p99 of queries on a saturated lane above that on an idle one", 1e6, false, 1e6, " ms"},
 }};
 
-bool is_met(const bar& of, double value) { return of.is_least ? value >= of.limit : value <= of.limit; }
+bool is_met(const bar& of, double value) {
+  return of.is_least ? value >= of.limit : value <= of.limit;
+}
 
-std::string shown(const bar& of, double value) { return bench_number(value / of.scale) + std::string(of.unit); }
+std::string shown(const bar& of, double value) {
+  return bench_number(value / of.scale) + std::string(of.unit);
+}
 
 }  // namespace
 

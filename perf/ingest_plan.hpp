@@ -44,10 +44,12 @@ struct ingest_plan {
   const ingest_dialect* dialect = nullptr;  ///< null: all of them, saturation only
   std::uint32_t streams = 8;                ///< engines that publish
   std::uint32_t idle_streams = 1'000;
+  std::uint32_t idle_seconds = 10;      ///< of silence that are measured
+  std::uint32_t idle_queries = 1'500;   ///< asked when nothing else happens
   std::uint32_t cache_blocks = 32'768;  ///< of one engine; what is beyond is evicted, and told
   std::uint64_t blocks = 4'000'000;     ///< stored and removed, in all, in one measurement
   std::uint32_t replay_batches = 10'000;
-  std::uint32_t query_rate = 500;       ///< queries per second beside events
+  std::uint32_t query_rate = 500;        ///< queries per second beside events
   std::uint32_t receive_high_water = 0;  ///< messages the server's sockets keep; 0: the product's default
   std::uint32_t repeat = 1;
   std::string out;     ///< a page in Markdown; empty: none

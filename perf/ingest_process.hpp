@@ -2,12 +2,12 @@
 #pragma once
 
 #include <functional>
-
 #include <sys/types.h>
 
 namespace kvc::perf {
 
-/// The CPUs of a measurement: one for the server with all of its threads, another for everybody else. Both the same where there is only one.
+/// The CPUs of a measurement: one for the server with all of its threads, another for everybody else. Both the same where there is only
+/// one.
 struct ingest_cpus {
   int server = 0;
   int load = 0;

@@ -16,9 +16,9 @@ namespace kvc::perf {
 struct ingest_load {
   const ingest_frames* frames = nullptr;  ///< null: only what it takes to be heard
   std::uint32_t streams = 1;
-  std::uint64_t first_number = 0;         ///< of every stream's first batch; see net/stream_listener
-  double blocks_per_s = 0;                ///< offered rate; 0: as fast as the transport takes them
-  bool is_history = false;                ///< the frames have been published before anybody listened: only replays tell of them
+  std::uint64_t first_number = 0;  ///< of every stream's first batch; see net/stream_listener
+  double blocks_per_s = 0;         ///< offered rate; 0: as fast as the transport takes them
+  bool is_history = false;         ///< the frames have been published before anybody listened: only replays tell of them
 };
 
 /// When each batch is to be published at a rate, in nanoseconds from the start: the time its predecessors' blocks take.

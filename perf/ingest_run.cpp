@@ -66,15 +66,15 @@ class ingest_run {
     report_.add(prefix + "blocks", static_cast<double>(frames_->blocks()));
     report_.add(prefix + "batches", static_cast<double>(frames_->batches().size()));
     report_.add(prefix + "bytes_per_block", static_cast<double>(frames_->bytes()) / static_cast<double>(frames_->blocks()));
-    const bool is_done =
-        measure("discarding " + std::string(dialect.name), prefix + "discard_",
-                [&] { return measure_ingest_rate(plan_, *frames_, {.dialect = &dialect, .is_discarded = true}); }) &&
-        measure("saturation " + std::string(dialect.name), prefix + "ingest_",
-                [&] { return measure_ingest_rate(plan_, *frames_, {.dialect = &dialect}); });
+    const bool is_done = measure("discarding " + std::string(dialect.name), prefix + "discard_",
+                                 [&] { return measure_ingest_rate(plan_, *frames_, {.dialect = &dialect, .is_discarded = true}); }) &&
+                         measure("saturation " + std::string(dialect.name), prefix + "ingest_",
+                                 [&] { return measure_ingest_rate(plan_, *frames_, {.dialect = &dialect}); });
     if (!is_done) return false;
     saturation_ = *report_.find(prefix + "ingest_blocks_per_s");
     report_.add(prefix + "ratio_to_discard", saturation_ / *report_.find(prefix + "discard_blocks_per_s"));
-    report_.add(prefix + "cpu_ratio", *report_.find(prefix + "discard_cpu_ns_per_block") / *report_.find(prefix + "ingest_cpu_ns_per_block"));
+    report_.add(prefix + "cpu_ratio",
+                *report_.find(prefix + "discard_cpu_ns_per_block") / *report_.find(prefix + "ingest_cpu_ns_per_block"));
     return true;
   }
 

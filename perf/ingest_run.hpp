@@ -10,7 +10,8 @@
 
 namespace kvc::perf {
 
-/// Runs what the plan asks for, each measurement in processes of its own, `repeat` times. No other thread may be running. Error: a sentence.
+/// Runs what the plan asks for, each measurement in processes of its own, `repeat` times. No other thread may be running. Error: a
+/// sentence.
 [[nodiscard]] boost::system::result<bench_summary, std::string> run_ingest(const ingest_plan& plan);
 
 /// What is to be reached, and whether it is: a line each. Figures that were not measured are left out. Pure.

@@ -68,9 +68,8 @@ class indexing_server final : public ingest_server {
     for (std::uint32_t i = 0; i < side.streams; ++i) all.push_back(registration_of(board, side, i));
     std::promise<void> done;
     std::future<void> registered = done.get_future();
-    asio::post(lanes_.at(0).context, [this, &done, &all] {
-      lanes_.at(0).tasks.spawn("register", register_all(&fleet_, std::move(all), &done));
-    });
+    asio::post(lanes_.at(0).context,
+               [this, &done, &all] { lanes_.at(0).tasks.spawn("register", register_all(&fleet_, std::move(all), &done)); });
     try {
       registered.get();
     } catch (...) {
@@ -142,7 +141,8 @@ struct discarded {
 };
 
 /// Receives as a stream does and keeps the number alone. The loop of net/stream_listener without everything that makes it useful.
-asio::awaitable<void> discard(net::lane* home, net::zmq_engine* engine, core::registration from, net::stream_settings with, discarded* into) {
+asio::awaitable<void> discard(net::lane* home, net::zmq_engine* engine, core::registration from, net::stream_settings with,
+                              discarded* into) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   net::zmq_options options;
@@ -174,7 +174,8 @@ class discarding_server final : public ingest_server {
     std::future<void> is_spawned = done.get_future();
     asio::post(lanes_.at(0).context, [&] {
       for (std::uint32_t i = 0; i < side.streams; ++i) {
-        lanes_.at(0).tasks.spawn("discard", discard(&lanes_.at(0), &engine_, registration_of(board, side, i), settings_of(side), &streams_[i]));
+        lanes_.at(0).tasks.spawn("discard",
+                                 discard(&lanes_.at(0), &engine_, registration_of(board, side, i), settings_of(side), &streams_[i]));
       }
       done.set_value();
     });

@@ -20,8 +20,8 @@ struct ingest_side {
 
 /// Subscribes to every stream of the board, on one lane with all of its threads on one CPU.
 ///
-/// Life cycle: construct (the publishers are bound), watch, destroy: everything is stopped by then. Thread-safety: members on the thread that
-/// made it.
+/// Life cycle: construct (the publishers are bound), watch, destroy: everything is stopped by then. Thread-safety: members on the thread
+/// that made it.
 class ingest_server {
  public:
   virtual ~ingest_server() = default;
