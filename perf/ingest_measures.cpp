@@ -1,7 +1,8 @@
 #include "perf/ingest_measures.hpp"
 
 #include <algorithm>
-#include <malloc.h>
+#include <fstream>
+#include <span>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -23,6 +24,22 @@ std::int64_t server_cpu_ns() {
   ::getrusage(RUSAGE_SELF, &used);
   const auto ns = [](const timeval& of) { return std::int64_t{of.tv_sec} * 1'000'000'000 + std::int64_t{of.tv_usec} * 1'000; };
   return ns(used.ru_utime) + ns(used.ru_stime) - static_cast<std::int64_t>(bench_cpu_ns());
+}
+
+/// Milliseconds that the calling thread was ready to run and had to wait for its CPU, since it began. The load's CPU is shared with nobody
+/// but the load, so much of it means that the machine was busy with something else.
+double waited_ms() {
+  std::ifstream file("/proc/thread-self/schedstat");
+  std::uint64_t ran = 0;
+  std::uint64_t waited = 0;
+  file >> ran >> waited;
+  return static_cast<double>(waited) / 1e6;
+}
+
+/// The part of the batches after which figures of a steady state begin: the caches of the engines are full, and the index, which grew with
+/// them, has the memory it needs.
+std::size_t begin_of_steady(const ingest_frames& frames) {
+  return frames.batches().size() / 4;
 }
 
 /// The publishers' process and the board; the server is made by the measurement.
@@ -62,13 +79,13 @@ ingest_load load_of(const ingest_frames& frames, const ingest_dialect& dialect, 
   return {.frames = &frames, .streams = frames.streams(), .first_number = first_number_of(dialect), .blocks_per_s = rate};
 }
 
-/// Watches until every batch of the frames is done with.
+/// Watches until the first `batches` of the frames are done with.
 class finish_line {
  public:
-  finish_line(const ingest_frames& frames, const ingest_board& board, const ingest_server& server)
+  finish_line(const ingest_frames& frames, std::size_t batches, const ingest_board& board, const ingest_server& server)
       : server_(server), last_(frames.streams()) {
     for (std::uint32_t i = 0; i < frames.streams(); ++i) last_[i] = board.next_number[i] - 1;
-    for (const ingest_batch& each : frames.batches()) ++last_[each.stream];
+    for (const ingest_batch& each : std::span(frames.batches()).first(batches)) ++last_[each.stream];
   }
 
   [[nodiscard]] bool is_reached() const {
@@ -88,7 +105,11 @@ class finish_line {
 class lag_watch {
  public:
   lag_watch(const ingest_frames& frames, const ingest_board& board, const ingest_server& server, double rate)
-      : board_(board), server_(server), due_(ingest_schedule(frames, rate)), streams_(frames.streams()) {
+      : board_(board),
+        server_(server),
+        steady_from_(begin_of_steady(frames)),
+        due_(ingest_schedule(frames, rate)),
+        streams_(frames.streams()) {
     for (std::uint32_t i = 0; i < streams_.size(); ++i) streams_[i].first = board.next_number[i];
     for (std::uint32_t i = 0; i < frames.batches().size(); ++i) streams_[frames.batches()[i].stream].batches.push_back(i);
   }
@@ -100,12 +121,15 @@ class lag_watch {
       if (each.done == each.batches.size() || !server_.newest(i, number) || number < each.first + each.done) continue;
       const std::int64_t now = ingest_now() - board_.first_sent_ns;
       for (; each.done < each.batches.size() && each.first + each.done <= number; ++each.done) {
-        lags.push_back(static_cast<std::uint32_t>(std::clamp<std::int64_t>(now - due_[each.batches[each.done]], 0, 4'000'000'000)));
+        const std::uint32_t batch = each.batches[each.done];
+        std::vector<std::uint32_t>& lags = batch < steady_from_ ? growing : steady;
+        lags.push_back(static_cast<std::uint32_t>(std::clamp<std::int64_t>(now - due_[batch], 0, 4'000'000'000)));
       }
     }
   }
 
-  std::vector<std::uint32_t> lags;
+  std::vector<std::uint32_t> growing;  ///< lags of the batches from which the index grows
+  std::vector<std::uint32_t> steady;   ///< of the others
 
  private:
   struct stream {
@@ -116,6 +140,7 @@ class lag_watch {
 
   const ingest_board& board_;
   const ingest_server& server_;
+  std::size_t steady_from_;
   std::vector<std::int64_t> due_;
   std::vector<stream> streams_;
 };
@@ -156,7 +181,7 @@ bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& f
   stage scene(load_of(frames, *how.dialect, how.blocks_per_s));
   const ingest_side side{.streams = frames.streams(), .dialect = how.dialect, .receive_high_water = plan.receive_high_water};
   const auto server = scene.serve(side, how.is_discarded);
-  const finish_line finish(frames, scene.board(), *server);
+  const finish_line finish(frames, frames.batches().size(), scene.board(), *server);
   lag_watch watch(frames, scene.board(), *server, how.with_lag ? how.blocks_per_s : 1);
   const std::int64_t cpu = server_cpu_ns();
   scene.board().may_go = true;
@@ -183,7 +208,11 @@ bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& f
   report.add("cpu_ns_per_block", used / blocks);
   report.add("cpu_share", used / passed);
   report.add("publish_s", static_cast<double>(scene.board().last_sent_ns - scene.board().first_sent_ns) / 1e9);
-  if (how.with_lag) report.add_latencies("lag_ns", watch.lags);
+  if (how.with_lag) {
+    report.add_latencies("lag_ns", watch.steady);
+    report.add_latencies("growing_lag_ns", watch.growing);
+    report.add("watch_waited_percent", waited_ms() * 1e8 / passed);
+  }
   return report;
 }
 
@@ -214,17 +243,19 @@ bench_report measure_ingest_queries(const ingest_plan& plan, const ingest_frames
   ingest_side side{.streams = frames.streams(), .dialect = &dialect, .receive_high_water = plan.receive_high_water};
   side.with_http = true;
   const auto server = scene.serve(side);
-  const finish_line finish(frames, scene.board(), *server);
+  const finish_line grown(frames, begin_of_steady(frames), scene.board(), *server);
+  const finish_line finish(frames, frames.batches().size(), scene.board(), *server);
   const std::uint16_t port = scene.board().http_port;
   bench_report report;
   scene.board().may_go = true;
-  wait_for("the first batch", [&] { return scene.board().first_sent_ns != 0; });
+  wait_for("the index to grow", [&] { return grown.is_reached(); });
   std::vector<std::uint32_t> busy = ask_at_rate(port, questions, plan.query_rate, [&] { return finish.is_reached(); });
   report.add("busy_blocks_per_s",
              static_cast<double>(frames.blocks()) * 1e9 / static_cast<double>(ingest_now() - scene.board().first_sent_ns));
   check(frames, *server);
   std::uint32_t asked = 0;
   std::vector<std::uint32_t> idle = ask_at_rate(port, questions, plan.query_rate, [&] { return asked++ == plan.idle_queries; });
+  report.add("queries_waited_ms", waited_ms());
   report.add("busy_queries", static_cast<double>(busy.size()));
   report.add("idle_queries", static_cast<double>(idle.size()));
   report.add_latencies("busy_query_ns", busy);
