@@ -9,7 +9,7 @@ namespace {
 using form = net::event_form;
 using type = core::publisher_type;
 
-constexpr std::array<ingest_dialect, 17> dialects{{
+constexpr std::array<ingest_dialect, 16> dialects{{
     {"vllm_map", form::vllm_map, type::vllm},
     {"vllm_map_batch", form::vllm_map_batch, type::vllm},
     {"vllm_array", form::vllm_array, type::vllm},
@@ -26,7 +26,6 @@ constexpr std::array<ingest_dialect, 17> dialects{{
     {"tensorrt_llm", form::tensorrt_llm, type::tensorrt_llm},
     {"tensorrt_llm_relay", form::tensorrt_llm_relay, type::tensorrt_llm},
     {"standard", form::standard, type::standard},
-    {"mooncake_branch", form::mooncake_branch, type::mooncake},
 }};
 
 struct mode {

@@ -19,7 +19,7 @@ struct ingest_dialect {
   core::publisher_type type;
 };
 
-/// All forms that tell of blocks; those that only tell of objects put nothing into the index.
+/// All forms that put blocks into the index by themselves. Those of stores name objects, or blocks without their tokens.
 [[nodiscard]] std::span<const ingest_dialect> ingest_dialects() noexcept;
 /// Null when there is no such form.
 [[nodiscard]] const ingest_dialect* find_ingest_dialect(std::string_view name) noexcept;
