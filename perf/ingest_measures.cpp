@@ -172,7 +172,8 @@ bench_report measure_ingest_idle(const ingest_plan& plan) {
   const double passed = static_cast<double>(ingest_now() - start);
   bench_report report;
   report.add("idle_streams", plan.idle_streams);
-  report.add("idle_cpu_percent", static_cast<double>(server_cpu_ns() - cpu) * 100 / passed);
+  report.add("idle_cpu_percent", static_cast<double>(std::max<std::int64_t>(server_cpu_ns() - cpu, 0)) * 100 /
+                                     passed);  // its parts are told at different moments
   report.add("idle_bytes_per_stream", static_cast<double>(after - std::min(before, after)) / plan.idle_streams);
   return report;
 }
