@@ -7,6 +7,7 @@ namespace kvc::core {
 namespace {
 
 constexpr std::size_t max_facts = 64;
+constexpr int looks_at_rest = 5;  ///< times longer between looks at a connection on which nothing else depends
 
 }  // namespace
 
@@ -96,7 +97,9 @@ void stream_fsm::decide(time_point now) {
 
 void stream_fsm::listen(time_point now) {
   phase_ = phase::listening;
-  wake_at_ = now + rules_.idle_check;
+  // Connected, and nothing to find out: only the end of the connection is to be noticed.
+  const bool is_at_rest = is_connected_ && !suspect_ && !must_catch_up_;
+  wake_at_ = now + rules_.idle_check * (is_at_rest ? looks_at_rest : 1);
 }
 
 void stream_fsm::on_quiet(time_point now) {

@@ -1,9 +1,9 @@
 #include "net/stream_listener.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -31,6 +31,16 @@ core::stream_rules rules_of(const core::registration& from, const stream_setting
   rules.expects_idle = from.expects_idle;
   rules.after_loss = from.after_loss.value_or(settings.after_loss);
   return rules;
+}
+
+/// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
+/// them at once.
+std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point wanted, std::chrono::milliseconds rhythm) {
+  constexpr std::chrono::milliseconds finest{10};
+  constexpr std::chrono::milliseconds coarsest{125};
+  const std::chrono::steady_clock::duration grid = std::clamp(rhythm / 8, finest, coarsest);
+  const auto since_start = wanted.time_since_epoch();
+  return std::chrono::steady_clock::time_point(since_start + grid - since_start % grid);
 }
 
 }  // namespace
@@ -154,9 +164,9 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (stopping_) co_return;
     news_.show(machine_);
-    if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn) {
+    if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over()) {
       steps_this_turn = 0;
-      co_await asio::post(asio::use_awaitable);
+      co_await lane_->turns.next();
     }
   }
 }
@@ -173,7 +183,7 @@ asio::awaitable<void> stream_listener::forget() {
 }
 
 asio::awaitable<void> stream_listener::hear() {
-  const error_code failed = co_await socket_->receive(message_, machine_.wake_at());
+  const error_code failed = co_await socket_->receive(message_, next_look(machine_.wake_at(), settings_->idle_check));
   if (stopping_ || failed == errc::closed || failed == errc::cancelled) {
     stopping_ = true;
     co_return;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <string>
 
@@ -14,6 +12,8 @@ namespace {
 
 constexpr std::size_t longest_logged_topic = 256;
 constexpr double longest_delay_s = 1e9;  ///< beyond it one of the clocks is wrong
+/// Blocks applied before the clock is asked whether the turn is over.
+constexpr std::size_t blocks_between_looks = 256;
 
 core::member member_of(const service_info& service) {
   core::member who;
@@ -91,8 +91,9 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   core::apply_tally tally;
   core::event_applier::progress at;
   is_in_between_ = true;
-  while (!applier_.apply_some(batch_, at, settings_->blocks_per_turn, tally)) {
-    co_await asio::post(asio::use_awaitable);
+  const std::size_t piece = std::min(settings_->blocks_per_turn, blocks_between_looks);
+  while (!applier_.apply_some(batch_, at, piece, tally)) {
+    if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
   is_in_between_ = false;
   count(tally);
@@ -224,7 +225,7 @@ asio::awaitable<std::uint64_t> stream_sink::drop_all() {
   is_in_between_ = true;
   while (!applier_.drop_some(settings_->blocks_per_turn, tally)) {
     show_blocks();
-    co_await asio::post(asio::use_awaitable);
+    co_await lane_->turns.next();
   }
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
