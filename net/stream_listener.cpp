@@ -76,6 +76,7 @@ bool stream_listener::open() {
   error_code failed = socket_->subscribe(from.topic);
   if (!failed) failed = from.bind ? socket_->bind(from.endpoint) : socket_->connect(from.endpoint);
   if (!failed) {
+    disconnects_seen_ = 0;  // the notices of a new socket
     if (!from.replay_endpoint.empty()) {
       replay_.emplace(*engine_, lane_->context.get_executor(), from.replay_endpoint, settings_->max_payload_bytes);
     }
@@ -145,6 +146,7 @@ void stream_listener::watch_connection() {
 asio::awaitable<void> stream_listener::on_idle() {
   if (service_.status->connection.load(std::memory_order_relaxed) != core::connection_state::connected) co_return;
   if (must_verify_) co_await verify_incarnation();
+  if (stopping_ || !socket_) co_return;
   if (must_catch_up_ && can_replay()) co_await recover(cursor_.next(), std::nullopt);
 }
 
@@ -156,10 +158,16 @@ asio::awaitable<void> stream_listener::take_live() {
     co_return;
   }
   if (must_verify_) co_await verify_incarnation();
-  if (stopping_) co_return;
+  if (stopping_ || !socket_) co_return;  // a fresh socket: this message may be of the incarnation that has gone
   auto verdict = cursor_.observe_live(live->number);
   if (verdict.what == core::stream_cursor::verdict::kind::restart) {
     co_await restart("the sequence went back");
+    verdict = cursor_.observe_live(live->number);
+  }
+  // Nobody can be asked whether it is the same publisher. Going on where it stopped speaks for it; with a hole in between it may as well be
+  // another one.
+  if (must_verify_ && !can_replay() && cursor_.newest_applied() && verdict.what == core::stream_cursor::verdict::kind::gap) {
+    co_await restart("it was away, and it does not go on where it stopped");
     verdict = cursor_.observe_live(live->number);
   }
   switch (verdict.what) {
@@ -191,7 +199,7 @@ asio::awaitable<void> stream_listener::apply_live(core::seqno number) {
 
 void stream_listener::note_applied(core::seqno number, std::span<const std::byte> payload) {
   cursor_.applied(number);
-  last_digest_ = core::digest(payload);
+  if (!must_verify_) proof_ = {number, core::digest(payload)};
   core::stream_status& status = *service_.status;
   // Released, so that whoever reads this number with acquire also finds the blocks it stands for.
   status.last_seqno.store(cursor_.newest_applied()->get(), std::memory_order_release);

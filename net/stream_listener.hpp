@@ -48,6 +48,12 @@ class stream_listener final : public evictable {
  private:
   using clock = std::chrono::steady_clock;
 
+  /// The newest batch that came while the publisher was surely the one whose blocks we hold.
+  struct incarnation_proof {
+    core::seqno number{};
+    std::uint64_t digest = 0;  ///< of its payload
+  };
+
   [[nodiscard]] asio::awaitable<void> listen();
   [[nodiscard]] bool open();
   [[nodiscard]] asio::awaitable<void> take_live();
@@ -55,7 +61,10 @@ class stream_listener final : public evictable {
   [[nodiscard]] asio::awaitable<void> on_idle();
   [[nodiscard]] asio::awaitable<void> recover(core::seqno from, std::optional<core::seqno> to);
   [[nodiscard]] asio::awaitable<void> verify_incarnation();
+  [[nodiscard]] asio::awaitable<bool> is_proven();
   [[nodiscard]] asio::awaitable<void> restart(std::string_view because);
+  /// A restart of a publisher that was away: what is still queued on the socket may be of either, so it goes as well.
+  [[nodiscard]] asio::awaitable<void> restart_afresh(std::string_view because);
   void watch_connection();
   void note_applied(core::seqno number, std::span<const std::byte> payload);
   void note_lost(std::uint64_t batches);
@@ -72,11 +81,12 @@ class stream_listener final : public evictable {
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;
   zmq_message message_;
-  std::uint64_t last_digest_ = 0;       ///< of the payload applied last, to recognise the incarnation
+  std::optional<incarnation_proof> proof_;  ///< absent: nothing was applied while the publisher surely was the same
   std::uint64_t barriers_seen_ = 0;
   std::uint64_t whole_barriers_seen_ = 0;
   std::uint64_t disconnects_seen_ = 0;
-  bool must_verify_ = false;            ///< the publisher was away since the last batch
+  bool must_verify_ = false;            ///< the publisher was away since the batch of `proof_`
+  bool has_answered_ = false;           ///< the replay endpoint, at least once
   bool must_catch_up_ = true;           ///< nothing is known of the time before we subscribed
   clock::time_point no_replay_before_{};  ///< the replay endpoint did not answer: leave it alone until then
   bool stopping_ = false;

@@ -62,7 +62,9 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
         note_lost(machine.lost_count() - std::exchange(lost_before, machine.lost_count()));
         if (next == action::apply) {
           const bool is_applied = co_await sink_.apply(reply.number, reply.payload);
+          if (stopping_) co_return;
           if (!is_applied) note_lost(1);
+          watch_connection();  // from a disconnect on, replies may be another incarnation's and prove nothing
           note_applied(reply.number, reply.payload);
           if (machine.is_complete()) next = action::finish;
         }
@@ -89,6 +91,7 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
   if (to) cursor_.applied(*to);
   if (machine.was_answered()) {
     must_catch_up_ = false;
+    has_answered_ = true;
   } else {
     no_replay_before_ = clock::now() + silent_replay_pause;
     core::stream_status::add(status.replays_failed, 1);
@@ -121,34 +124,52 @@ asio::awaitable<void> stream_listener::verify_incarnation() {
     must_catch_up_ = true;
     co_return;
   }
-  if (!can_replay()) {  // cannot be proven: the seqnos alone must tell
-    if (!replay_) must_verify_ = false;
+  if (!can_replay()) co_return;  // cannot be proven: the seqnos alone must tell
+  if (!proof_) {
+    co_await restart_afresh("it was away while it was read for the first time");
     co_return;
   }
-  const core::seqno last = *cursor_.newest_applied();
-  if (replay_->request(last)) co_return;
+  for (std::size_t attempt = 0; attempt < settings_->replay_attempts; ++attempt) {
+    const bool is_same = co_await is_proven();
+    if (stopping_ || !must_verify_) {
+      if (!stopping_ && !is_same) co_await restart_afresh("it does not know the last batch any more");
+      co_return;
+    }
+    if (!has_answered_) break;
+  }
+  if (has_answered_) {  // it could prove itself and does not: better to read it once more than to believe what may be gone
+    co_await restart_afresh("it does not answer for the last batch");
+  } else {
+    no_replay_before_ = clock::now() + silent_replay_pause;
+  }
+}
+
+/// Asks once for the batch of the proof. `must_verify_` is cleared when there was an answer; the result is its meaning.
+asio::awaitable<bool> stream_listener::is_proven() {
+  const core::seqno last = proof_->number;
+  if (replay_->request(last)) co_return false;
   const auto deadline = clock::now() + settings_->replay_timeout;
   for (;;) {
     const replay_client::reply reply = co_await replay_->next(deadline);
-    if (stopping_ || reply.what == replay_client::reply::kind::stopped) co_return;
+    if (stopping_ || reply.what == replay_client::reply::kind::stopped) co_return false;
     const bool is_noise = reply.what == replay_client::reply::kind::unreadable ||
                           (reply.what == replay_client::reply::kind::batch && reply.number < last);
     if (is_noise && clock::now() < deadline) {  // replies that are there already do not wait, so the deadline is looked at here
       co_await asio::post(asio::use_awaitable);
-      if (stopping_) co_return;
+      if (stopping_) co_return false;
       continue;
     }
     replay_->finish();
-    if (is_noise || reply.what == replay_client::reply::kind::silence) {
-      no_replay_before_ = clock::now() + silent_replay_pause;
-      co_return;
-    }
+    if (is_noise || reply.what == replay_client::reply::kind::silence) co_return false;
+    has_answered_ = true;
     must_verify_ = false;
-    const bool is_same = reply.what == replay_client::reply::kind::batch && reply.number == last && core::digest(reply.payload) == last_digest_;
-    if (is_same) co_return;
-    co_await restart("it does not know the last batch any more");
-    co_return;
+    co_return reply.what == replay_client::reply::kind::batch && reply.number == last && core::digest(reply.payload) == proof_->digest;
   }
+}
+
+asio::awaitable<void> stream_listener::restart_afresh(std::string_view because) {
+  co_await restart(because);
+  if (!stopping_) socket_.reset();
 }
 
 asio::awaitable<void> stream_listener::restart(std::string_view because) {
@@ -164,11 +185,13 @@ asio::awaitable<void> stream_listener::restart(std::string_view because) {
   set_state(core::stream_state::recovering);
   co_await sink_.drop_all();
   cursor_.reset();
+  proof_.reset();
   status.last_seqno.store(core::stream_status::no_seqno, std::memory_order_relaxed);
   status.missing.store(0, std::memory_order_relaxed);
   status.evicted.store(0, std::memory_order_relaxed);
   must_verify_ = false;
   must_catch_up_ = true;
+  no_replay_before_ = {};  // another process may answer where its predecessor did not
 }
 
 }  // namespace kvc::net

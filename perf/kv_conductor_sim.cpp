@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/sim_chaos_run.hpp"
 #include "perf/sim_options.hpp"
 #include "perf/sim_run.hpp"
 
@@ -20,7 +21,7 @@ int main(int count, char** words) {
     return 0;
   }
   try {
-    return kvc::sim::run_simulation(parsed.chosen);
+    return parsed.chosen.chaos ? kvc::sim::run_chaos(parsed.chosen) : kvc::sim::run_simulation(parsed.chosen);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "kv-conductor-sim: %s\n", failure.what());
     return 1;

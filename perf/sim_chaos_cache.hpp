@@ -47,7 +47,8 @@ class chaos_cache {
   };
 
   /// The leading blocks held, each on one of the places. With `losses` an index that missed some of those batches is right, too: a block
-  /// any of them spoke of may be there or not, and when `drops_stale` everything may have been given up that was said before the last of them.
+  /// any of them spoke of may be there or not, and when `drops_stale` everything may have been given up that was said before the last of
+  /// them.
   [[nodiscard]] bounds depth(const chaos_text::path& prompt, place_mask where, const chaos_losses* losses, bool drops_stale) const;
 
  private:

@@ -150,8 +150,8 @@ bool read_chaos_answer(std::string_view body, const std::string& tenant, chaos_a
   return true;
 }
 
-std::vector<std::string> check_chaos(const chaos_world& world, const std::vector<stream_row>& rows, const std::vector<chaos_answer>& answers,
-                                     doubt_policy policy) {
+std::vector<std::string> check_chaos(const chaos_world& world, const std::vector<stream_row>& rows,
+                                     const std::vector<chaos_answer>& answers, doubt_policy policy) {
   checking all(world, rows, policy);
   for (std::size_t i = 0; i < world.members.size(); ++i) all.check_stream(i);
   for (std::size_t prompt = 0; prompt < answers.size(); ++prompt) {

@@ -20,12 +20,12 @@ namespace kvc::sim {
 
 /// What kind of engine, or store, a publisher speaks for.
 struct chaos_profile {
-  std::string type;                         ///< registered
+  std::string type;  ///< registered
   std::string tenant;
-  std::vector<net::event_form> forms;       ///< drawn from, batch by batch
-  std::array<core::medium_id, 2> media{};   ///< by place in chaos_cache; the first one is the registration's
-  std::vector<std::uint32_t> ranks{0};      ///< spoken for; the first one is registered
-  bool is_pool = false;                     ///< numbers begin with 1, clears mean every medium, ranks mean nothing
+  std::vector<net::event_form> forms;      ///< drawn from, batch by batch
+  std::array<core::medium_id, 2> media{};  ///< by place in chaos_cache; the first one is the registration's
+  std::vector<std::uint32_t> ranks{0};     ///< spoken for; the first one is registered
+  bool is_pool = false;                    ///< numbers begin with 1, clears mean every medium, ranks mean nothing
   bool counts_copies = true;
   bool has_standard_names = false;
 };

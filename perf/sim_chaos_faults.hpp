@@ -11,22 +11,22 @@
 namespace kvc::sim {
 
 enum class fault : std::uint8_t {
-  drop,            ///< a live batch never arrives
-  duplicate,       ///< a live batch arrives twice
-  delay,           ///< live batches are held back; replays overtake them
-  truncate,        ///< a live payload lacks its end
-  corrupt,         ///< a live payload is no MessagePack
-  frames,          ///< a live message lacks a frame, or has a seqno of the wrong size
-  noise,           ///< a message that is no batch comes in between
-  poison_event,    ///< an event nobody can make sense of, in a good batch
-  poison_batch,    ///< a batch that its publisher wrote wrong: its replay is no better
-  lost_number,     ///< a batch that could not be written: its number is used up
-  restart,         ///< the process dies and comes back with nothing
-  reconnect,       ///< the live connection breaks; the process lives on
-  reply_lost,      ///< a replay leaves a batch out
-  reply_delayed,   ///< a replay pauses
-  request_ignored, ///< a replay is asked for and not given
-  trimmed,         ///< a replay is asked for what is kept no longer
+  drop,             ///< a live batch never arrives
+  duplicate,        ///< a live batch arrives twice
+  delay,            ///< live batches are held back; replays overtake them
+  truncate,         ///< a live payload lacks its end
+  corrupt,          ///< a live payload is no MessagePack
+  frames,           ///< a live message lacks a frame, or has a seqno of the wrong size
+  noise,            ///< a message that is no batch comes in between
+  poison_event,     ///< an event nobody can make sense of, in a good batch
+  poison_batch,     ///< a batch that its publisher wrote wrong: its replay is no better
+  lost_number,      ///< a batch that could not be written: its number is used up
+  restart,          ///< the process dies and comes back with nothing
+  reconnect,        ///< the live connection breaks; the process lives on
+  reply_lost,       ///< a replay leaves a batch out
+  reply_delayed,    ///< a replay pauses
+  request_ignored,  ///< a replay is asked for and not given
+  trimmed,          ///< a replay is asked for what is kept no longer
 };
 inline constexpr std::size_t fault_count = 16;
 

@@ -1,11 +1,15 @@
 #include "perf/sim_chaos_publisher.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -19,15 +23,36 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds bind_patience{10};      ///< a predecessor's listening socket goes away in the background
+constexpr std::chrono::seconds bind_patience{10};  ///< a predecessor's listening socket goes away in the background
 constexpr std::chrono::milliseconds bind_pause{2};
 constexpr std::size_t journal_lines = 400;
+constexpr std::uint32_t first_port = 14'000;
+constexpr std::uint32_t port_range = 16'000;
 
 net::zmq_options roomy() {
   net::zmq_options chosen;
   chosen.send_high_water = 100'000;
   chosen.reconnect_ms = 10;
   return chosen;
+}
+
+/// An endpoint for the conductor to bind; empty: none is free. Out of the range from which the system gives out ports for `*`, or it would
+/// give this one to somebody else before the conductor has it; and tried without listening, since a publisher that once finds another kind
+/// of peer there never tries again.
+std::string find_free_endpoint(const asio::any_io_executor& executor, const std::string& host) {
+  static std::atomic<std::uint32_t> next{static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(::getpid())))};
+  boost::system::error_code failed;
+  const auto address = asio::ip::make_address(host, failed);
+  for (std::uint32_t tries = 0; tries < port_range && !failed; ++tries) {
+    const std::uint32_t port = first_port + next++ % port_range;
+    asio::ip::tcp::acceptor probe(executor);
+    const asio::ip::tcp::endpoint there(address, static_cast<std::uint16_t>(port));
+    boost::system::error_code taken;
+    probe.open(there.protocol(), taken);
+    if (!taken) probe.bind(there, taken);
+    if (!taken) return "tcp://" + (address.is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  }
+  return {};
 }
 
 std::string number_frame(std::uint64_t number) {
@@ -63,13 +88,12 @@ asio::awaitable<void> chaos_publisher::pause(std::chrono::microseconds length) {
 }
 
 asio::awaitable<std::string> chaos_publisher::open(std::string host) {
-  const std::string anywhere = "tcp://" + host + ":*";
+  const std::string anywhere = "tcp://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":*";
   endpoint_ = anywhere;
   replay_endpoint_ = setup_.has_replay ? anywhere : std::string();
-  if (setup_.connects) {  // the conductor binds: find it a port that is free
-    net::zmq_socket probe(*transport_, executor_, net::zmq_socket::kind::publisher, roomy());
-    if (const auto failed = probe.bind(anywhere)) co_return "cannot listen on " + host + ": " + failed.message();
-    endpoint_ = probe.bound_endpoint();
+  if (setup_.connects) {
+    endpoint_ = find_free_endpoint(executor_, host);
+    if (endpoint_.empty()) co_return "no port is free on " + host;
   }
   std::string wrong = co_await open_sockets(true);
   co_return wrong;

@@ -25,22 +25,22 @@ namespace asio = boost::asio;
 struct chaos_setup {
   enum class end_marker : std::uint8_t { usual, in_payload, none };  ///< (Source: kv-events.md section 7.)
 
-  bool connects = false;     ///< to `endpoint`, where the conductor binds
+  bool connects = false;  ///< to `endpoint`, where the conductor binds
   bool has_replay = true;
-  bool is_silent = false;    ///< takes requests and never answers
+  bool is_silent = false;  ///< takes requests and never answers
   bool has_topic_in_replies = true;
   end_marker end = end_marker::usual;
-  std::size_t kept = 10'000;        ///< batches, for replays; at least 1
-  std::uint32_t batches = 0;        ///< of a whole run
-  std::uint32_t before_joining = 0; ///< of them, published before anybody listens
+  std::size_t kept = 10'000;         ///< batches, for replays; at least 1
+  std::uint32_t batches = 0;         ///< of a whole run
+  std::uint32_t before_joining = 0;  ///< of them, published before anybody listens
   fault_chances chances;
 };
 
 /// One publisher with its engine.
 ///
-/// Life cycle: `open`, then `publish_some` before and `run` after it is registered, `heal`, any number of `beat`; the conductor has followed
-/// when it has applied `published()`. What the conductor cannot have learnt is in `losses()`: batches that were asked for in a replay and not
-/// given, or that came damaged and are good nowhere. A restart begins an incarnation with nothing published, held or lost.
+/// Life cycle: `open`, then `publish_some` before and `run` after it is registered, `heal`, any number of `beat`; the conductor has
+/// followed when it has applied `published()`. What the conductor cannot have learnt is in `losses()`: batches that were asked for in a
+/// replay and not given, or that came damaged and are good nowhere. A restart begins an incarnation with nothing published, held or lost.
 /// Lane: one thread, that of the executor. Text, engine of the transport and scope must outlive the publisher.
 class chaos_publisher {
  public:
@@ -114,7 +114,7 @@ class chaos_publisher {
   std::uint64_t first_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t incarnation_ = 0;
-  std::deque<std::string> kept_;     ///< payloads; the last one has number next_ - 1. Empty ones were never written
+  std::deque<std::string> kept_;  ///< payloads; the last one has number next_ - 1. Empty ones were never written
   std::deque<message> held_back_;
   std::uint32_t hold_back_for_ = 0;  ///< batches
   std::uint32_t done_ = 0;

@@ -113,8 +113,8 @@ class session {
       if (!read_services(got.body, chosen_.tenant, found, wrong)) co_return wrong;
       for (std::size_t i = 0; i < world_.members.size(); ++i) {
         const chaos_member& who = world_.members[i];
-        const auto row = std::ranges::find_if(
-            found, [&who](const stream_row& each) { return each.instance == who.instance && each.rank == who.rank; });
+        const auto row =
+            std::ranges::find_if(found, [&who](const stream_row& each) { return each.instance == who.instance && each.rank == who.rank; });
         if (row != found.end()) rows_[i] = *row;
       }
     }
@@ -150,7 +150,8 @@ class session {
       if (late == rows_.size() || *is_stopping_) break;
       if (clock::now() > deadline) {
         co_return world_.members[late].instance + " rank " + std::to_string(world_.members[late].rank) + " is " + rows_[late].state +
-            " with " + std::to_string(rows_[late].applied) + " of " + std::to_string(world_.members[late].publisher->published()) + " batches";
+            " with " + std::to_string(rows_[late].applied) + " of " + std::to_string(world_.members[late].publisher->published()) +
+            " batches";
       }
     }
     rows_.clear();  // the next round begins with a beat for everybody

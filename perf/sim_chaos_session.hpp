@@ -23,7 +23,7 @@ struct chaos_request {
   std::string engine_host = "127.0.0.1";  ///< where publishers listen, as the server reaches it
   std::string run = "chaos";              ///< keeps this process's tenants apart from others'
   doubt_policy policy = doubt_policy::keeps;
-  std::chrono::seconds patience{60};      ///< for the conductor to apply what was published; and for any other wait
+  std::chrono::seconds patience{60};  ///< for the conductor to apply what was published; and for any other wait
 };
 
 /// How a session ended.
@@ -33,15 +33,15 @@ struct chaos_verdict {
   std::vector<std::string> journal;     ///< of every publisher; only when there are complaints
   fault_counts faults;
   std::uint64_t streams = 0;
-  std::uint64_t incomplete = 0;         ///< of them, at the end
-  std::uint64_t batches = 0;            ///< published by the last incarnations
+  std::uint64_t incomplete = 0;  ///< of them, at the end
+  std::uint64_t batches = 0;     ///< published by the last incarnations
   std::uint64_t restarts = 0;
-  std::uint64_t answers = 0;            ///< compared
+  std::uint64_t answers = 0;  ///< compared
 };
 
-/// Runs one seed. What: see the file. Preconditions: none; several may run at once on one executor. Lifetimes: `transport` and `is_stopping`
-/// outlive it. Lane: one thread, that of the executor. Deadline: `patience` for each wait. Cancellation: ends early, without complaints, when
-/// `is_stopping` becomes true. Errors: as complaints.
+/// Runs one seed. What: see the file. Preconditions: none; several may run at once on one executor. Lifetimes: `transport` and
+/// `is_stopping` outlive it. Lane: one thread, that of the executor. Deadline: `patience` for each wait. Cancellation: ends early, without
+/// complaints, when `is_stopping` becomes true. Errors: as complaints.
 [[nodiscard]] asio::awaitable<chaos_verdict> run_chaos_session(net::zmq_engine& transport, asio::any_io_executor executor,
                                                                chaos_request what, std::uint64_t seed, const bool& is_stopping);
 

@@ -106,7 +106,8 @@ chaos_world::chaos_world(dice random, const std::string& tenant, net::zmq_engine
       }
       if (!is_multiplexed) profile.ranks = {rank};
       const chaos_setup setup = draw_setup(random);
-      members.push_back({instance, rank, std::make_unique<chaos_publisher>(transport, executor, tasks, text, profile, setup, random.next())});
+      members.push_back(
+          {instance, rank, std::make_unique<chaos_publisher>(transport, executor, tasks, text, profile, setup, random.next())});
     }
   }
 }

@@ -13,12 +13,12 @@ namespace kvc::sim {
 /// What has a place in a form. (Source: kv-events.md sections 2 to 6.)
 struct form_traits {
   net::event_form form{};
-  std::string_view name;            ///< on the command line and in reports
-  std::string_view type;            ///< what publishers of this form are registered as
-  bool has_media = true;            ///< false: everything is on the medium of the registration
-  bool has_rank = true;             ///< false: everything is of the rank of the registration
-  bool has_tokens = true;           ///< false: its blocks are known from other events only
-  bool has_own_names = true;        ///< false: names are the standard's sequence hashes
+  std::string_view name;      ///< on the command line and in reports
+  std::string_view type;      ///< what publishers of this form are registered as
+  bool has_media = true;      ///< false: everything is on the medium of the registration
+  bool has_rank = true;       ///< false: everything is of the rank of the registration
+  bool has_tokens = true;     ///< false: its blocks are known from other events only
+  bool has_own_names = true;  ///< false: names are the standard's sequence hashes
   bool tells_medium_of_clear = false;
   bool can_clear = true;
   bool has_copies_without_tokens = false;  ///< offloaded copies, known by name alone, have a form

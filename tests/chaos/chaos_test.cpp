@@ -104,10 +104,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_answered_is_right_or_said_to_be_incomplete, chao
   for (std::size_t i = 0; i < sim::fault_count; ++i) {
     injected += " " + std::string(sim::to_string(static_cast<sim::fault>(i))) + " " + std::to_string(faults.times[i]);
   }
-  BOOST_TEST_MESSAGE("seeds " << first << " to " << first + count - 1 << ": " << streams << " streams, " << incomplete << " incomplete;" << injected);
+  BOOST_TEST_MESSAGE("seeds " << first << " to " << first + count - 1 << ": " << streams << " streams, " << incomplete << " incomplete;"
+                              << injected);
   if (count < seeds_in_an_ordinary_run) return;
   // A run that injects nothing proves nothing.
-  for (std::size_t i = 0; i < sim::fault_count; ++i) BOOST_TEST(faults.times[i] > 0U, sim::to_string(static_cast<sim::fault>(i)) << " never happened");
+  for (std::size_t i = 0; i < sim::fault_count; ++i)
+    BOOST_TEST(faults.times[i] > 0U, sim::to_string(static_cast<sim::fault>(i)) << " never happened");
   BOOST_TEST(incomplete < streams / 2);
 }
 
