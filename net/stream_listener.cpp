@@ -159,6 +159,10 @@ asio::awaitable<void> stream_listener::take_live() {
   }
   if (must_verify_) co_await verify_incarnation();
   if (stopping_ || !socket_) co_return;  // a fresh socket: this message may be of the incarnation that has gone
+  if (proof_ && proof_->number == live->number && proof_->digest == core::digest(live->payload)) {
+    core::stream_status::add(service_.status->stale_batches, 1);  // the newest batch once more, not a restart: something relays it twice
+    co_return;
+  }
   auto verdict = cursor_.observe_live(live->number);
   if (verdict.what == core::stream_cursor::verdict::kind::restart) {
     co_await restart("the sequence went back");
@@ -204,12 +208,11 @@ void stream_listener::note_applied(core::seqno number, std::span<const std::byte
   // Released, so that whoever reads this number with acquire also finds the blocks it stands for.
   status.last_seqno.store(cursor_.newest_applied()->get(), std::memory_order_release);
   status.last_applied_ns.store(std::chrono::nanoseconds(clock::now().time_since_epoch()).count(), std::memory_order_relaxed);
-  if (sink_.barriers() != barriers_seen_) {  // the worker held nothing just now: whatever was lost before does not matter any more
+  if (sink_.barriers() != barriers_seen_) {
+    // The worker held nothing just now, on any medium we know of: whatever was lost before does not matter any more. A clear of one medium
+    // would not do, since what was lost may have been on another.
     barriers_seen_ = sink_.barriers();
     status.missing.store(0, std::memory_order_relaxed);
-  }
-  if (sink_.whole_barriers() != whole_barriers_seen_) {
-    whole_barriers_seen_ = sink_.whole_barriers();
     status.evicted.store(0, std::memory_order_relaxed);
   }
 }

@@ -83,7 +83,6 @@ class stream_listener final : public evictable {
   zmq_message message_;
   std::optional<incarnation_proof> proof_;  ///< absent: nothing was applied while the publisher surely was the same
   std::uint64_t barriers_seen_ = 0;
-  std::uint64_t whole_barriers_seen_ = 0;
   std::uint64_t disconnects_seen_ = 0;
   bool must_verify_ = false;            ///< the publisher was away since the batch of `proof_`
   bool has_answered_ = false;           ///< the replay endpoint, at least once

@@ -119,11 +119,14 @@ asio::awaitable<void> stream_listener::recover(core::seqno from, std::optional<c
 }
 
 asio::awaitable<void> stream_listener::verify_incarnation() {
-  if (!cursor_.newest_applied()) {
+  if (!cursor_.newest_applied()) {  // nothing to prove; but what is queued may be of the one that went
     must_verify_ = false;
     must_catch_up_ = true;
+    socket_.reset();
     co_return;
   }
+  // Before it is back, an answer may come from the very process that is about to go.
+  if (service_.status->connection.load(std::memory_order_relaxed) != core::connection_state::connected) co_return;
   if (!can_replay()) co_return;  // cannot be proven: the seqnos alone must tell
   if (!proof_) {
     co_await restart_afresh("it was away while it was read for the first time");

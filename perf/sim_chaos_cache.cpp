@@ -25,6 +25,7 @@ void chaos_cache::remove(std::uint32_t block, place_mask where, std::uint64_t nu
 }
 
 void chaos_cache::clear(place_mask where, std::uint64_t number) {
+  was_cleared_ = was_cleared_ || (where & 1U) != 0;
   for (entry& each : blocks_) {
     for (std::size_t place = 0; place < places; ++place) {
       if ((where >> place & 1U) != 0) each.copies[place] = 0;
@@ -33,19 +34,18 @@ void chaos_cache::clear(place_mask where, std::uint64_t number) {
   }
 }
 
-chaos_cache::bounds chaos_cache::depth(const chaos_text::path& prompt, place_mask where, const chaos_losses* losses,
-                                       bool drops_stale) const {
+chaos_cache::bounds chaos_cache::depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const {
   bounds found;
   bool is_sure = true;
   for (const std::uint32_t block : prompt) {
     const std::vector<std::uint64_t>& told = blocks_[block].told;
     bool is_doubtful = false;
     bool is_old = false;
-    if (losses != nullptr) {
+    if (const chaos_losses* losses = about.losses) {
       is_doubtful = std::ranges::any_of(told, [losses](std::uint64_t number) { return losses->may_include(number); });
-      is_old = drops_stale && !losses->numbers.empty() && !told.empty() && told.front() < *losses->numbers.rbegin();
+      is_old = about.drops_stale && !losses->numbers.empty() && !told.empty() && told.front() < *losses->numbers.rbegin();
     }
-    if (!holds(block, where) && !is_doubtful) break;
+    if (!holds(block, where) && (!is_doubtful || about.only_less)) break;
     ++found.most;
     is_sure = is_sure && !is_doubtful && !is_old;
     if (is_sure) ++found.least;

@@ -46,10 +46,18 @@ class chaos_cache {
     std::uint32_t most = 0;
   };
 
-  /// The leading blocks held, each on one of the places. With `losses` an index that missed some of those batches is right, too: a block
-  /// any of them spoke of may be there or not, and when `drops_stale` everything may have been given up that was said before the last of
-  /// them.
-  [[nodiscard]] bounds depth(const chaos_text::path& prompt, place_mask where, const chaos_losses* losses, bool drops_stale) const;
+  /// How an index may differ from the truth.
+  struct doubts {
+    const chaos_losses* losses = nullptr;  ///< it may have missed these: a block any of them spoke of may be there or not; null: none
+    bool drops_stale = false;              ///< it may have given up everything that was said before the last of them
+    bool only_less = false;                ///< it may hold less, but nothing that is not there
+  };
+
+  /// The leading blocks held, each on one of the places.
+  [[nodiscard]] bounds depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const;
+
+  /// Whether place 0 was ever cleared.
+  [[nodiscard]] bool was_cleared() const noexcept { return was_cleared_; }
 
  private:
   struct entry {
@@ -58,6 +66,7 @@ class chaos_cache {
   };
 
   bool counts_copies_;
+  bool was_cleared_ = false;
   std::vector<entry> blocks_;
 };
 

@@ -71,15 +71,20 @@ class checking {
       const chaos_member& who = world_->members[i];
       if (who.instance != instance) continue;
       const chaos_engine& engine = who.publisher->engine();
-      const chaos_losses* const losses = (*rows_)[i].state == "whole" ? nullptr : &who.publisher->losses();
+      const chaos_losses& losses = who.publisher->losses();
+      const bool was_cleared = std::ranges::any_of(engine.ranks(), [](const auto& each) { return each.second.was_cleared(); });
+      const bool is_one_rank = engine.ranks().size() == 1;
       for (const auto& [rank, cache] : engine.ranks()) {
-        const bounds any = cache.depth(path, chaos_cache::everywhere, losses, drops_stale_);
+        const auto depth_on = [&](chaos_cache::place_mask among) {
+          return cache.depth(path, among, doubts_of((*rows_)[i], losses, was_cleared, is_one_rank && among == 1U));
+        };
+        const bounds any = depth_on(chaos_cache::everywhere);
         widen(longest, any);
         const auto told = row.ranks.find(rank);
         compare(where + "DP[" + std::to_string(rank) + "]", told == row.ranks.end() ? 0 : told->second, any);
         for (std::size_t m = 0; m < compared_media.size(); ++m) {
           const auto place = place_of(engine.profile(), compared_media[m]);
-          if (place) widen(on[m], cache.depth(path, 1U << *place, losses, drops_stale_));
+          if (place) widen(on[m], depth_on(1U << *place));
         }
       }
     }
@@ -93,6 +98,15 @@ class checking {
   [[nodiscard]] std::vector<std::string> take() { return std::move(complaints_); }
 
  private:
+  /// A clear of all that is known makes a stream whole again; what was lost before it may have been on a medium, or a rank's, that nobody
+  /// has heard of and that the clear did not mean.
+  [[nodiscard]] chaos_cache::doubts doubts_of(const stream_row& row, const chaos_losses& losses, bool was_cleared,
+                                              bool is_all_meant) const {
+    if (row.state != "whole") return {.losses = &losses, .drops_stale = drops_stale_};
+    if (losses.is_empty() || !was_cleared || is_all_meant) return {};
+    return {.losses = &losses, .drops_stale = drops_stale_, .only_less = true};
+  }
+
   void complain(std::string what) { complaints_.push_back(std::move(what)); }
 
   void compare(const std::string& what, std::uint64_t told, const bounds& right) {

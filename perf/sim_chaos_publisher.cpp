@@ -290,6 +290,7 @@ asio::awaitable<void> chaos_publisher::answer(std::shared_ptr<net::zmq_socket> s
     faults_.add(what);
     return true;
   };
+  bool has_answered = setup_.end != chaos_setup::end_marker::none;
   for (std::uint64_t number = first; number < end; ++number) {
     number = std::max(number, oldest());  // new batches push old ones out while others have a turn
     if (number >= end) break;
@@ -300,10 +301,12 @@ asio::awaitable<void> chaos_publisher::answer(std::shared_ptr<net::zmq_socket> s
       continue;
     }
     if (send_frames(*socket, reply_of(asker, number, payload))) co_return;
+    has_answered = true;
     if (!goes_wrong(fault::reply_delayed)) continue;
     co_await pause(std::chrono::milliseconds(1 + replay_luck_.below(20)));
     if (is_closed_ || incarnation != incarnation_) co_return;
   }
+  if (!has_answered) losses_.anything = true;  // silence, as for a request that was ignored
   if (setup_.end != chaos_setup::end_marker::none) static_cast<void>(send_frames(*socket, end_of_answer(asker)));
 }
 

@@ -43,11 +43,13 @@ class session {
         server_(executor, chosen_),
         scripts_(executor),
         replays_(executor),
+        watch_(executor),
         world_(seed, chosen_.tenant, transport, executor, replays_) {
     verdict_.seed = seed;
   }
 
   asio::awaitable<chaos_verdict> run() {
+    watch_.spawn("stalls", watch_stalls());
     std::string wrong = co_await play();
     if (wrong.empty() && !*is_stopping_) wrong = co_await compare();
     if (!wrong.empty()) verdict_.complaints.push_back(std::move(wrong));
@@ -55,10 +57,12 @@ class session {
     if (!wrong.empty()) verdict_.complaints.push_back(std::move(wrong));
     if (*is_stopping_) verdict_.complaints.clear();
     for (const chaos_member& each : world_.members) each.publisher->close();
+    is_over_ = true;
     scripts_.cancel(asio::cancellation_type::terminal);
     replays_.cancel(asio::cancellation_type::terminal);
     co_await scripts_.wait(task_patience);
     co_await replays_.wait(task_patience);
+    co_await watch_.wait(task_patience);
     sum_up();
     co_return std::move(verdict_);
   }
@@ -68,6 +72,15 @@ class session {
     asio::steady_timer timer(executor_, length);
     boost::system::error_code woken;
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+
+  asio::awaitable<void> watch_stalls() {
+    while (!is_over_) {
+      const auto before = clock::now();
+      co_await pause(look_pause);
+      const auto late = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - before - look_pause);
+      verdict_.longest_stall = std::max(verdict_.longest_stall, late);
+    }
   }
 
   asio::awaitable<std::string> play() {
@@ -223,9 +236,11 @@ class session {
   conductor server_;
   net::task_scope scripts_;
   net::task_scope replays_;
+  net::task_scope watch_;
   chaos_world world_;
   std::vector<stream_row> rows_;
   chaos_verdict verdict_;
+  bool is_over_ = false;
 };
 
 }  // namespace

@@ -36,7 +36,12 @@ struct chaos_verdict {
   std::uint64_t incomplete = 0;  ///< of them, at the end
   std::uint64_t batches = 0;     ///< published by the last incarnations
   std::uint64_t restarts = 0;
-  std::uint64_t answers = 0;  ///< compared
+  std::uint64_t answers = 0;                   ///< compared
+  std::chrono::milliseconds longest_stall{0};  ///< that this process had no turn
+
+  /// Whether the machine gave this process its time. Deadlines of the conductor are real ones: where a publisher answers late because nobody
+  /// let it, losses are told that nobody injected, and the seed should be run again.
+  [[nodiscard]] bool was_undisturbed() const noexcept { return longest_stall < std::chrono::milliseconds(500); }
 };
 
 /// Runs one seed. What: see the file. Preconditions: none; several may run at once on one executor. Lifetimes: `transport` and

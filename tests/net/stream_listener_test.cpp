@@ -139,6 +139,33 @@ BOOST_FIXTURE_TEST_CASE(a_clear_of_everything_forgives_earlier_losses, joined_fi
   BOOST_TEST(depth(tokens_from(0, 2)) == 0U);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_clear_of_one_medium_does_not_forgive_what_may_have_been_on_another, joined_fixture) {
+  // Offloaded copies survive the reset of a device's cache, also those we never heard of.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1), 4, "CPU"));
+  engine_1.publish(removed_payload({1}, "CPU"));
+  engine_1.lose_forever();
+  engine_1.publish(stored_payload({2}, {}, tokens_from(4, 1)));
+  BOOST_REQUIRE(eventually([&] { return state() == stream_state::incomplete; }));
+
+  engine_1.publish(cleared_payload());
+
+  BOOST_REQUIRE(eventually([&] { return service()->status->last_seqno.load() == 4U; }));
+  BOOST_TEST((state() == stream_state::incomplete));
+  BOOST_TEST(service()->status->missing.load() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_newest_batch_may_come_twice, joined_fixture) {
+  // A relay with two ways to us repeats it; a publisher that has started over would not say the same again.
+  const std::string payload = stored_payload({1}, {}, tokens_from(0, 1));
+  engine_1.publish(payload);
+  engine_1.send_raw({"", std::string(8, '\0'), payload});
+  engine_1.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 2)) == 2; }));
+  BOOST_TEST(service()->status->restarts.load() == 0U);
+  BOOST_TEST(service()->status->stale_batches.load() == 1U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_publisher_without_answers_does_not_stop_its_stream, stream_fixture) {
   // A wrong replay endpoint must cost a bounded pause and honesty, not the stream.
   fake_publisher engine_1(engine, context, {.answers = false});
