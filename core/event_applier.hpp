@@ -63,8 +63,11 @@ class event_applier {
   /// A piece of all workers' parts of a pass; see lane_blocks::evict_some. Not while a batch is half applied.
   [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
 
-  /// Whether such an event means every block the worker it speaks to has ever stored, wherever it lies.
-  [[nodiscard]] bool clears_everything(const cleared_event& cleared) const { return home_.clears_everything(cleared); }
+  /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is known:
+  /// what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
+  [[nodiscard]] bool clears_everything(const cleared_event& cleared, const event_batch& batch) {
+    return others_.empty() && applier_of(cleared.scope, batch, false) == &home_ && home_.clears_everything(cleared);
+  }
 
   /// Blocks of the worker the stream is registered for.
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return home_.blocks(); }

@@ -160,8 +160,10 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now) {
   last_ = known_batch{number, phase_ == phase::reply_in_hand ? fingerprint_ : held_fingerprint_};
   recent_[recent_count_++ % recent_.size()] = *last_;
   holds_ = true;
-  if (what.left_nothing) totals_.missing = 0;
-  if (what.left_nothing_ever) is_evicted_ = false;
+  if (what.left_nothing) {
+    totals_.missing = 0;
+    is_evicted_ = false;
+  }
   if (phase_ == phase::reply_in_hand) {
     in_reply_.reset();
     if (!what.is_readable) are_copies_unreadable_ = true;

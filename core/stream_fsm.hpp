@@ -70,9 +70,8 @@ class stream_fsm {
   void on_reply_silence(time_point now);
   /// What became of the batch in hand.
   struct applied_batch {
-    bool is_readable = true;         ///< false: it could not be decoded, nothing was applied
-    bool left_nothing = false;       ///< it cleared what the stream held to nothing: what was lost before does not matter
-    bool left_nothing_ever = false;  ///< and all it can ever have held: what was evicted does not matter either
+    bool is_readable = true;    ///< false: it could not be decoded, nothing was applied
+    bool left_nothing = false;  ///< it cleared all the stream can ever have held: what was lost or evicted before does not matter
   };
   void on_applied(const applied_batch& what, time_point now);
   void on_forgotten(time_point now);

@@ -247,11 +247,9 @@ asio::awaitable<void> stream_listener::hear_reply() {
 
 asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const std::byte> payload) {
   const std::uint64_t barriers = sink_.barriers();
-  const std::uint64_t whole_barriers = sink_.whole_barriers();
   core::stream_fsm::applied_batch done;
   done.is_readable = co_await sink_.apply(number, payload);
   done.left_nothing = sink_.barriers() != barriers;
-  done.left_nothing_ever = sink_.whole_barriers() != whole_barriers;
   const auto now = clock::now();
   machine_.on_applied(done, now);
   news_.note_applied(machine_, now);

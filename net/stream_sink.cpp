@@ -104,7 +104,6 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
 
 void stream_sink::count(const core::apply_tally& tally) {
   core::lane_counters& counters = lane_->counters;
-  bool has_clear = false;
   bool has_whole_clear = false;
   for (const core::event& each : batch_.events) {
     if (std::holds_alternative<core::stored_event>(each)) {
@@ -113,8 +112,7 @@ void stream_sink::count(const core::apply_tally& tally) {
       counters.removed_events.add();
     } else if (std::holds_alternative<core::cleared_event>(each)) {
       counters.cleared_events.add();
-      has_clear = true;
-      has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each));
+      has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each), batch_);
     }
   }
   counters.batches.add();
@@ -144,10 +142,7 @@ void stream_sink::count(const core::apply_tally& tally) {
   status.decoded.add(batch_.counts);
   for (const core::unknown_word& each : batch_.counts.unknown) note_unknown(each);
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
-  if (has_clear && applier_.names() == 0 && applier_.orphans() == 0) {
-    ++barriers_;
-    if (has_whole_clear) ++whole_barriers_;
-  }
+  if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delay();
   show_blocks();
 }

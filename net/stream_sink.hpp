@@ -55,10 +55,9 @@ class stream_sink {
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
-  /// How many barriers have been applied: clears after which the worker held nothing, so that earlier losses no longer matter.
+  /// How many barriers have been applied: clears of all that the stream may ever have held, after which it held nothing, so that earlier losses
+  /// and evictions no longer matter.
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
-  /// How many of them were clears of all that the worker may ever have held, so that earlier evictions no longer matter either.
-  [[nodiscard]] std::uint64_t whole_barriers() const noexcept { return whole_barriers_; }
 
  private:
   void count(const core::apply_tally& tally);
@@ -78,7 +77,6 @@ class stream_sink {
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
-  std::uint64_t whole_barriers_ = 0;
   bool is_in_between_ = false;
 };
 

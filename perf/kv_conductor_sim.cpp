@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "perf/sim_chaos_run.hpp"
 #include "perf/sim_mp_options.hpp"
 #include "perf/sim_mp_run.hpp"
 #include "perf/sim_options.hpp"
@@ -35,7 +36,9 @@ int main(int count, char** words) {
       arguments.erase(arguments.begin());
       return run_parsed(kvc::sim::parse_mp_options(arguments), kvc::sim::mp_help_text(), kvc::sim::run_mp_fleet);
     }
-    return run_parsed(kvc::sim::parse_options(arguments), kvc::sim::help_text(), kvc::sim::run_simulation);
+    return run_parsed(kvc::sim::parse_options(arguments), kvc::sim::help_text(), [](const kvc::sim::options& chosen) {
+      return chosen.chaos ? kvc::sim::run_chaos(chosen) : kvc::sim::run_simulation(chosen);
+    });
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "kv-conductor-sim: %s\n", failure.what());
     return 1;

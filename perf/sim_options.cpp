@@ -19,6 +19,14 @@ constexpr std::array value_flags{
     value_flag{"--block-size", [](std::string_view t, options& o) { return whole(t, o.block_size, 1, 65'536); }},
     value_flag{"--cache-blocks", [](std::string_view t, options& o) { return whole(t, o.cache_blocks, 1, 16'777'216); }},
     value_flag{"--clients", [](std::string_view t, options& o) { return whole(t, o.clients, 1, 1024); }},
+    value_flag{"--chaos",
+               [](std::string_view t, options& o) {
+                 o.chaos = true;
+                 return whole(t, o.chaos_seed, 0, any_u64 / 2);
+               }},
+    value_flag{"--seeds", [](std::string_view t, options& o) { return whole(t, o.chaos_seeds, 1, 1'000'000); }},
+    value_flag{"--minutes", [](std::string_view t, options& o) { return whole(t, o.minutes, 1, 100'000); }},
+    value_flag{"--watch-pid", [](std::string_view t, options& o) { return whole(t, o.watched_process, 1, 4'194'304); }},
     value_flag{"--seed", [](std::string_view t, options& o) { return whole(t, o.seed, 0, any_u64); }},
     value_flag{"--speed", [](std::string_view t, options& o) { return number(t, o.speed, 1e6, "0 to 1000000"); }},
     value_flag{"--load-weight", [](std::string_view t, options& o) { return number(t, o.load_weight, 1000, "0 to 1000"); }},
@@ -80,7 +88,9 @@ parsed_options parse_options(const std::vector<std::string>& arguments) {
   }
   const options& chosen = out.chosen;
   if (out.help) return out;
-  if (chosen.requests == 0 && chosen.trace.empty()) {
+  if (!chosen.chaos && (chosen.minutes > 0 || chosen.watched_process > 0 || chosen.chaos_seeds > 1)) {
+    out.error = "--seeds, --minutes and --watch-pid belong to --chaos";
+  } else if (chosen.requests == 0 && chosen.trace.empty()) {
     out.error = "--requests 0 means the whole trace, but without --trace the requests are generated and never end";
   } else if (std::uint64_t{chosen.engines} * chosen.ranks > 4096) {
     out.error = "--engines times --ranks must be at most 4096: every rank opens two ports";

@@ -64,7 +64,7 @@ struct told_stream {
     if (verb == "sent") machine.on_requested(true, now);
     if (verb == "refused") machine.on_requested(false, now);
     if (verb == "applied") machine.on_applied({}, now);
-    if (verb == "cleared") machine.on_applied({.left_nothing = true, .left_nothing_ever = true}, now);
+    if (verb == "cleared") machine.on_applied({.left_nothing = true}, now);
     if (verb == "unreadable") machine.on_applied({.is_readable = false}, now);
     if (verb == "forgotten") machine.on_forgotten(now);
     if (verb == "connected") machine.on_connection(true, disconnects, now);

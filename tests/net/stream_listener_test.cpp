@@ -145,6 +145,33 @@ BOOST_FIXTURE_TEST_CASE(a_clear_of_everything_forgives_earlier_losses, joined_fi
   BOOST_TEST(depth(tokens_from(0, 2)) == 0U);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_clear_of_one_medium_does_not_forgive_what_may_have_been_on_another, joined_fixture) {
+  // Offloaded copies survive the reset of a device's cache, also those we never heard of.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1), 4, "CPU"));
+  engine_1.publish(removed_payload({1}, "CPU"));
+  engine_1.lose_forever();
+  engine_1.publish(stored_payload({2}, {}, tokens_from(4, 1)));
+  BOOST_REQUIRE(eventually([&] { return state() == stream_state::incomplete; }));
+
+  engine_1.publish(cleared_payload());
+
+  BOOST_REQUIRE(eventually([&] { return service()->status->last_seqno.load() == 4U; }));
+  BOOST_TEST((state() == stream_state::incomplete));
+  BOOST_TEST(service()->status->missing.load() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_newest_batch_may_come_twice, joined_fixture) {
+  // A relay with two ways to us repeats it; a publisher that has started over would not say the same again.
+  const std::string payload = stored_payload({1}, {}, tokens_from(0, 1));
+  engine_1.publish(payload);
+  engine_1.send_raw({"", std::string(8, '\0'), payload});
+  engine_1.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 2)) == 2; }));
+  BOOST_TEST(service()->status->restarts.load() == 0U);
+  BOOST_TEST(service()->status->stale_batches.load() == 1U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_publisher_without_answers_does_not_stop_its_stream, stream_fixture) {
   // A wrong replay endpoint must cost a bounded pause and honesty, not the stream.
   fake_publisher engine_1(engine, context, {.answers = false});
@@ -225,6 +252,73 @@ BOOST_FIXTURE_TEST_CASE(a_lost_connection_alone_keeps_the_blocks, joined_fixture
   }));
   BOOST_TEST(service()->status->restarts.load() == 0U);
   BOOST_TEST((state() == stream_state::whole));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_an_ended_publisher_left_behind_is_not_taken_for_its_successors, stream_fixture) {
+  // Its last batches wait in our queue while a replay is on; their numbers go on where the successor's replay ends.
+  fake_publisher engine_1(engine, context, {.marks_end = false});  // so that the first replay lasts
+  kvc::net::zmq_socket witness(engine, context.get_executor(), kvc::net::zmq_socket::kind::subscriber);
+  BOOST_REQUIRE(!witness.subscribe(""));
+  BOOST_REQUIRE(!witness.connect(engine_1.endpoint()));
+  BOOST_REQUIRE(await(fleet.add(registration(engine_1))));
+  BOOST_REQUIRE(eventually([&] { return engine_1.replays_served() > 0; }));
+  kvc::net::zmq_message heard;
+  BOOST_REQUIRE(eventually([&] {  // the subscription travels after the handshake
+    engine_1.send_raw({"", "is anybody there"});
+    return !witness.try_receive(heard);
+  }));
+  for (std::uint64_t i = 0; i < 4; ++i) engine_1.publish(stored_payload({i + 1}, {}, tokens_from(static_cast<std::uint32_t>(100 * i), 1)));
+  BOOST_REQUIRE(eventually([&] { return !witness.try_receive(heard) && heard.size() == 3 && heard.frame(1).back() == std::byte{3}; }));
+
+  engine_1.stop();
+  fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
+  reborn.lose_live(stored_payload({7}, {}, tokens_from(700, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(700, 1)) == 1 && state() == stream_state::whole; }));
+  reborn.publish(stored_payload({8}, {}, tokens_from(800, 1)));
+  BOOST_TEST(eventually([&] { return depth(tokens_from(800, 1)) == 1 && state() == stream_state::whole; }));
+  for (std::uint32_t i = 0; i < 4; ++i) BOOST_TEST(depth(tokens_from(100 * i, 1)) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_publisher_that_does_not_prove_itself_is_read_anew, joined_fixture) {
+  // One that never marks the end of a replay says nothing at all when it is asked for a batch it does not have.
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 2)) == 2; }));
+
+  engine_1.stop();
+  fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint(), .marks_end = false});
+  reborn.lose_live(stored_payload({7}, {}, tokens_from(700, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(700, 1)) == 1; }));
+  BOOST_TEST(depth(tokens_from(0, 2)) == 0U);
+  BOOST_TEST(service()->status->missing.load() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_replays_an_absence_and_a_hole_end_what_was_known, stream_fixture) {
+  // It may be another process, and nobody can be asked: blocks that may be gone are worse than blocks that are not told.
+  fake_publisher engine_1(engine, context, {});
+  auto wanted = registration(engine_1);
+  wanted.replay_endpoint.clear();
+  BOOST_REQUIRE(await(fleet.add(wanted)));
+  std::uint64_t published = 0;
+  BOOST_REQUIRE(eventually([&] {
+    engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+    ++published;
+    return depth(tokens_from(0, 1)) == 1;
+  }));
+
+  engine_1.stop();
+  BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::disconnected; }));
+  fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
+  for (std::uint64_t i = 0; i <= published; ++i) reborn.lose_forever();
+
+  BOOST_TEST(eventually([&] {
+    reborn.publish(stored_payload({7}, {}, tokens_from(700, 1)));
+    return depth(tokens_from(700, 1)) == 1;
+  }));
+  BOOST_TEST(depth(tokens_from(0, 1)) == 0U);
+  BOOST_TEST((state() == stream_state::incomplete));
 }
 
 BOOST_FIXTURE_TEST_CASE(rubbish_is_counted_and_costs_nothing_else, joined_fixture) {
