@@ -1,10 +1,5 @@
 #include "net/api_prefetch.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -12,6 +7,12 @@
 #include <string>
 #include <utility>
 #include <variant>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "net/answer_writer.hpp"
 #include "net/coordinator_reply.hpp"
@@ -181,8 +182,8 @@ asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, 
   std::optional<submission> wanted = read_submission(body, faults);
   if (!wanted) co_return faults_reply(faults);
   const std::string_view id = wanted->instance_id;
-  const relayed answer =
-      co_await on_home(context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted->body), request.client_left); });
+  const relayed answer = co_await on_home(
+      context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted->body), request.client_left); });
   if (!answer) co_return no_such_server(id);
   if (!*answer) co_return failed_call("submit to", id, answer->error().message());
   const http_client::answer& got = **answer;
@@ -192,10 +193,11 @@ asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, 
   co_return submitted_reply(id, got.body);
 }
 
-asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request, std::string_view instance_id,
-                                                std::string_view request_id) {
-  relayed answer = co_await on_home(
-      context, here, [&] { return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), request.client_left); });
+asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
+                                                std::string_view instance_id, std::string_view request_id) {
+  relayed answer = co_await on_home(context, here, [&] {
+    return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), request.client_left);
+  });
   if (!answer) co_return no_such_server(instance_id);
   if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());
   http_client::answer& got = **answer;

@@ -83,23 +83,40 @@ struct shapes {
 
 shapes shapes_of(coordinator_endpoint which) {
   switch (which) {
-    case add_instance: return {"MpServer", "MpServerAdded"};
-    case list_instances: return {"", "MpServers"};
-    case remove_instance: return {"", ""};
-    case heartbeat: return {"", "MpServerAlive"};
-    case list_usage: return {"", "AllUsage"};
-    case read_usage: return {"", "SaltUsage"};
-    case set_quota: return {"Quota", "QuotaChanged"};
-    case remove_quota: return {"", "QuotaChanged"};
-    case read_default_quota: return {"", "QuotaConfig"};
-    case set_default_quota: return {"QuotaConfig", "QuotaConfig"};
-    case usage_events: return {"UsageEvents", "Recorded"};
-    case event_batches: return {"EventBatches", "BatchesTaken"};
-    case publish_chunks: return {"Chunks", "ChunksInserted"};
-    case remove_chunks: return {"ChunkKeys", "ChunksRemoved"};
-    case match_chunks: return {"BlendPrompt", "BlendMatches"};
-    case submit_prefetch: return {"Prefetch", "PrefetchSubmitted"};
-    case poll_prefetch: return {"", "PrefetchStatus"};
+    case add_instance:
+      return {"MpServer", "MpServerAdded"};
+    case list_instances:
+      return {"", "MpServers"};
+    case remove_instance:
+      return {"", ""};
+    case heartbeat:
+      return {"", "MpServerAlive"};
+    case list_usage:
+      return {"", "AllUsage"};
+    case read_usage:
+      return {"", "SaltUsage"};
+    case set_quota:
+      return {"Quota", "QuotaChanged"};
+    case remove_quota:
+      return {"", "QuotaChanged"};
+    case read_default_quota:
+      return {"", "QuotaConfig"};
+    case set_default_quota:
+      return {"QuotaConfig", "QuotaConfig"};
+    case usage_events:
+      return {"UsageEvents", "Recorded"};
+    case event_batches:
+      return {"EventBatches", "BatchesTaken"};
+    case publish_chunks:
+      return {"Chunks", "ChunksInserted"};
+    case remove_chunks:
+      return {"ChunkKeys", "ChunksRemoved"};
+    case match_chunks:
+      return {"BlendPrompt", "BlendMatches"};
+    case submit_prefetch:
+      return {"Prefetch", "PrefetchSubmitted"};
+    case poll_prefetch:
+      return {"", "PrefetchStatus"};
   }
   return {};
 }
@@ -116,9 +133,12 @@ void append_parameters(std::string& out, const coordinator_route& route) {
   std::string list;
   for (std::string_view rest = route.path; rest.find('{') != std::string_view::npos;) {
     rest.remove_prefix(rest.find('{') + 1);
-    list.append(R"({"name":")").append(rest.substr(0, rest.find('}'))).append(R"(","in":"path","required":true,"schema":{"type":"string"}},)");
+    list.append(R"({"name":")")
+        .append(rest.substr(0, rest.find('}')))
+        .append(R"(","in":"path","required":true,"schema":{"type":"string"}},)");
   }
-  if (has_tier(route.endpoint)) list += R"({"name":"tier","in":"query","schema":{"type":"string","enum":["l1","l2","all"],"default":"l2"}},)";
+  if (has_tier(route.endpoint))
+    list += R"({"name":"tier","in":"query","schema":{"type":"string","enum":["l1","l2","all"],"default":"l2"}},)";
   if (list.empty()) return;
   list.back() = ']';
   out.append(R"("parameters":[)").append(list).append(",");
@@ -160,6 +180,8 @@ void append_coordinator_paths(std::string& out) {
   }
 }
 
-void append_coordinator_schemas(std::string& out) { out += schemas; }
+void append_coordinator_schemas(std::string& out) {
+  out += schemas;
+}
 
 }  // namespace kvc::net

@@ -28,7 +28,9 @@ namespace kvc::net {
 [[nodiscard]] http_reply overloaded_reply(std::string_view sentence);
 /// 204: no body and no headers that speak of one.
 [[nodiscard]] http_reply no_content_reply();
-[[nodiscard]] constexpr bool is_success(unsigned status) noexcept { return status / 100 == 2; }
+[[nodiscard]] constexpr bool is_success(unsigned status) noexcept {
+  return status / 100 == 2;
+}
 /// 200 with this body, or another status that is relayed.
 [[nodiscard]] http_reply json_reply(std::string body, unsigned status = 200);
 

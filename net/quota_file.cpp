@@ -1,11 +1,5 @@
 #include "net/quota_file.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -15,6 +9,13 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "net/answer_writer.hpp"
 #include "net/errc.hpp"
@@ -26,7 +27,9 @@ namespace {
 
 constexpr std::size_t quotas_per_slice = 4'096;
 
-std::string last_failure() { return std::generic_category().message(errno); }
+std::string last_failure() {
+  return std::generic_category().message(errno);
+}
 
 /// Writes all of it and has it brought to the disk; the reason when that failed.
 std::optional<std::string> write_synced(int file, std::string_view text) {

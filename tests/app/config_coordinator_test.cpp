@@ -1,8 +1,9 @@
 // The coordinator's settings under their three names, by the rules of those who know them.
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "app/config.hpp"
 #include "tests/app/made_up_inputs.hpp"
@@ -82,10 +83,9 @@ BOOST_AUTO_TEST_CASE(every_variable_of_the_other_service_is_known) {
 }
 
 BOOST_AUTO_TEST_CASE(every_flag_of_the_other_service_is_known_and_outranks) {
-  app::config_inputs inputs =
-      bare_inputs({"--host", "localhost", "--port", "9500", "--instance-timeout", "1", "--health-check-interval=2", "--eviction-check-interval=3",
-                   "--eviction-ratio", "1", "--trigger-watermark", "0.25", "--blend-chunk-size", "8", "--blend-probe-stride", "2",
-                   "--timeout-keep-alive", "7"});
+  app::config_inputs inputs = bare_inputs({"--host", "localhost", "--port", "9500", "--instance-timeout", "1", "--health-check-interval=2",
+                                           "--eviction-check-interval=3", "--eviction-ratio", "1", "--trigger-watermark", "0.25",
+                                           "--blend-chunk-size", "8", "--blend-probe-stride", "2", "--timeout-keep-alive", "7"});
   inputs.variables["LMCACHE_MP_COORDINATOR_PORT"] = "9400";
   inputs.variables["KVC_COORDINATOR_EVICTION_RATIO"] = "0.75";
 
@@ -130,11 +130,11 @@ BOOST_AUTO_TEST_CASE(out_of_range_stops_the_start_from_wherever_it_comes) {
     const char* name;
     const char* value;
   };
-  for (const row& each : {row{"INSTANCE_TIMEOUT", "0"}, row{"HEALTH_CHECK_INTERVAL", "-1"}, row{"EVICTION_CHECK_INTERVAL", "-0.5"},
-                          row{"EVICTION_RATIO", "1.01"}, row{"EVICTION_RATIO", "nan"}, row{"TRIGGER_WATERMARK", "0"},
-                          row{"TRIGGER_WATERMARK", "1.5"}, row{"RESYNC_POLL_INTERVAL", "0"}, row{"RESYNC_MAX_WAIT", "-1"},
-                          row{"RESYNC_PAGE_SIZE", "0"}, row{"BLEND_CHUNK_SIZE", "0"}, row{"BLEND_PROBE_STRIDE", "-3"},
-                          row{"TIMEOUT_KEEP_ALIVE", "0"}, row{"INSTANCE_TIMEOUT", "inf"}, row{"PORT", "65536"}}) {
+  for (const row& each :
+       {row{"INSTANCE_TIMEOUT", "0"}, row{"HEALTH_CHECK_INTERVAL", "-1"}, row{"EVICTION_CHECK_INTERVAL", "-0.5"},
+        row{"EVICTION_RATIO", "1.01"}, row{"EVICTION_RATIO", "nan"}, row{"TRIGGER_WATERMARK", "0"}, row{"TRIGGER_WATERMARK", "1.5"},
+        row{"RESYNC_POLL_INTERVAL", "0"}, row{"RESYNC_MAX_WAIT", "-1"}, row{"RESYNC_PAGE_SIZE", "0"}, row{"BLEND_CHUNK_SIZE", "0"},
+        row{"BLEND_PROBE_STRIDE", "-3"}, row{"TIMEOUT_KEEP_ALIVE", "0"}, row{"INSTANCE_TIMEOUT", "inf"}, row{"PORT", "65536"}}) {
     BOOST_TEST(with_variable(each.name, each.value).errors.size() == 1U, each.name);
   }
   BOOST_TEST(!app::read_config(bare_inputs({"--eviction-ratio", "2"})).errors.empty());

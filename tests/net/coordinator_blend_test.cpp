@@ -1,12 +1,13 @@
 // The directory of chunks over sockets: rows of the specification.
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 
@@ -56,18 +57,22 @@ BOOST_AUTO_TEST_CASE(published_chunks_are_found_at_any_offset) {
 BOOST_AUTO_TEST_CASE(the_first_writer_of_a_chunk_wins) {
   coordinator_fixture service;
   service.call("POST", "/blend/fingerprints", two_chunks);
-  BOOST_TEST(service.call("POST", "/blend/fingerprints",
-                          R"({"ranges":[{"model_scope":"m","tokens":[1,2,3,4],"object_keys":["ef"],"old_st_base":0}]})")
+  BOOST_TEST(service
+                 .call("POST", "/blend/fingerprints",
+                       R"({"ranges":[{"model_scope":"m","tokens":[1,2,3,4],"object_keys":["ef"],"old_st_base":0}]})")
                  .body == R"({"inserted":0})");
-  BOOST_TEST(json_of(service.call("POST", "/blend/match", prompt_text({1, 2, 3, 4}))).at("matches").at(0).at("object_key").as_string() == "ab");
+  BOOST_TEST(json_of(service.call("POST", "/blend/match", prompt_text({1, 2, 3, 4}))).at("matches").at(0).at("object_key").as_string() ==
+             "ab");
 }
 
 BOOST_AUTO_TEST_CASE(a_range_with_another_number_of_keys_is_skipped) {
   coordinator_fixture service;
-  BOOST_TEST(service.call("POST", "/blend/fingerprints",
-                          R"({"ranges":[{"model_scope":"m","tokens":[1,2,3,4],"object_keys":["a","b"],"old_st_base":0},)"
-                          R"({"model_scope":"m","old_st_base":0},{"model_scope":"m","tokens":[5,6,7,8],"object_keys":["c"],"old_st_base":0}]})")
-                 .body == R"({"inserted":1})");
+  BOOST_TEST(
+      service
+          .call("POST", "/blend/fingerprints",
+                R"({"ranges":[{"model_scope":"m","tokens":[1,2,3,4],"object_keys":["a","b"],"old_st_base":0},)"
+                R"({"model_scope":"m","old_st_base":0},{"model_scope":"m","tokens":[5,6,7,8],"object_keys":["c"],"old_st_base":0}]})")
+          .body == R"({"inserted":1})");
   BOOST_TEST(service.metric("kvc_coordinator_blend_skipped_ranges_total") == 1);
   BOOST_TEST(service.call("POST", "/blend/fingerprints", "{}").body == R"({"inserted":0})");
 }
@@ -91,7 +96,8 @@ BOOST_AUTO_TEST_CASE(wide_tokens_are_taken_too) {
              R"({"matches":[{"object_key":"ab","old_st":0,"cur_st":1}]})");
   const raw_answer both = service.call("POST", "/blend/match", R"({"model_scope":"m","tokens_b64":"","tokens_u64_b64":""})");
   BOOST_TEST(both.status == 422);
-  BOOST_TEST(service.call("POST", "/blend/match", R"({"model_scope":"m"})").body == R"({"matches":[]})", "no tokens at all is an empty prompt");
+  BOOST_TEST(service.call("POST", "/blend/match", R"({"model_scope":"m"})").body == R"({"matches":[]})",
+             "no tokens at all is an empty prompt");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_prompt_is_told) {
@@ -119,7 +125,8 @@ BOOST_AUTO_TEST_CASE(a_stride_looks_at_fewer_offsets) {
   coordinator_fixture service(options);
   service.call("POST", "/blend/fingerprints", two_chunks);
   BOOST_TEST(service.call("POST", "/blend/match", prompt_text({0, 1, 2, 3, 4})).body == R"({"matches":[]})");
-  BOOST_TEST(json_of(service.call("POST", "/blend/match", prompt_text({0, 0, 1, 2, 3, 4}))).at("matches").at(0).at("cur_st").as_int64() == 2);
+  BOOST_TEST(json_of(service.call("POST", "/blend/match", prompt_text({0, 0, 1, 2, 3, 4}))).at("matches").at(0).at("cur_st").as_int64() ==
+             2);
 }
 
 BOOST_AUTO_TEST_CASE(the_directory_has_a_bound_and_says_what_it_dropped) {

@@ -1,9 +1,10 @@
 // What MP servers tell about objects, over sockets: /quota/events and the later forms of it.
+#include <string>
+#include <string_view>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/test/unit_test.hpp>
-#include <string>
-#include <string_view>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 
@@ -93,7 +94,8 @@ BOOST_AUTO_TEST_CASE(a_batch_with_a_fault_changes_nothing) {
       batch_text(1, good + "," + event_text("store", "aa", 1, "a\\u0000b")),
       batch_text(1, good + "," + event_text("store", "aa", 1, too_long)),
       batch_text(1, good + R"(,{"type":"store","key":{"chunk_hash_hex":"aa","model_name":"a@b","kv_rank":0},"bytes":1})"),
-      batch_text(1, good + R"(,{"type":"store","key":{"chunk_hash_hex":"aa","model_name":"m","kv_rank":0,"object_group_id":-1},"bytes":1})"),
+      batch_text(1,
+                 good + R"(,{"type":"store","key":{"chunk_hash_hex":"aa","model_name":"m","kv_rank":0,"object_group_id":-1},"bytes":1})"),
   };
   coordinator_fixture service;
   for (const std::string& body : rows_body) {
@@ -119,8 +121,8 @@ BOOST_AUTO_TEST_CASE(tells_where_a_field_is_wrong) {
       {R"({"instance_id":"a","seq":1,"events":null})", "list_type", R"(["body","events"])"},
       {R"({"instance_id":"a","seq":1,"events":[],"tier":"l4"})", "enum", R"(["body","tier"])"},
       {R"({"instance_id":"a","seq":1,"events":[7]})", "model_attributes_type", R"(["body","events",0])"},
-      {R"({"instance_id":"a","seq":1,"events":[{"type":"evict","key":{"chunk_hash_hex":"","model_name":"m","kv_rank":0},"bytes":1}]})", "enum",
-       R"(["body","events",0,"type"])"},
+      {R"({"instance_id":"a","seq":1,"events":[{"type":"evict","key":{"chunk_hash_hex":"","model_name":"m","kv_rank":0},"bytes":1}]})",
+       "enum", R"(["body","events",0,"type"])"},
       {R"({"instance_id":"a","seq":1,"events":[{"type":"store","key":{"chunk_hash_hex":"","model_name":"m","kv_rank":0}}]})", "missing",
        R"(["body","events",0,"bytes"])"},
       {R"({"instance_id":"a","seq":1,"events":[{"type":"store","key":{"chunk_hash_hex":"","model_name":"m","kv_rank":0},"bytes":-1}]})",
@@ -161,8 +163,9 @@ BOOST_AUTO_TEST_CASE(a_hostile_batch_is_answered_in_bounded_words) {
   BOOST_TEST(json_of(refused).at("detail").as_array().size() == 1'000U);
   const raw_answer deep = service.call("POST", "/quota/events", std::string(100'000, '['));
   BOOST_TEST(deep.status == 422);
-  const raw_answer large = service.call("POST", "/instances", R"({"ip":")" + std::string(100'000, 'x') + R"(","http_port":0,"metadata":")" +
-                                                                  std::string(100'000, 'y') + "\"}");
+  const raw_answer large =
+      service.call("POST", "/instances",
+                   R"({"ip":")" + std::string(100'000, 'x') + R"(","http_port":0,"metadata":")" + std::string(100'000, 'y') + "\"}");
   BOOST_TEST(large.status == 422);
   BOOST_TEST(large.body.size() < 10'000U);
 }
@@ -235,7 +238,8 @@ BOOST_AUTO_TEST_CASE(batches_with_a_fault_change_nothing) {
   const raw_answer refused = service.call("POST", "/events", two);
   BOOST_TEST(refused.status == 422);
   BOOST_TEST((json_of(refused).at("detail").at(0).at("loc") == boost::json::parse(R"(["body","batches",1,"entries",0,"key"])")));
-  for (const char* body : {"{}", "[]", R"({"batches":[{}]})", R"({"batches":[{"instance_id":"a","incarnation":1,"seq":1,"event_type":"x"}]})"}) {
+  for (const char* body :
+       {"{}", "[]", R"({"batches":[{}]})", R"({"batches":[{"instance_id":"a","incarnation":1,"seq":1,"event_type":"x"}]})"}) {
     BOOST_TEST(service.call("POST", "/events", body).status == 422, body);
   }
   BOOST_TEST(service.metric("kvc_coordinator_keys") == 0);

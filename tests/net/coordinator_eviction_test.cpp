@@ -1,12 +1,13 @@
 // The eviction cycle over sockets: what is sent to whom, and what happens when it goes wrong.
 #include <atomic>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
@@ -149,7 +150,8 @@ BOOST_AUTO_TEST_CASE(what_failed_is_sent_again) {
   service.join("a", server.port());
   service.call("POST", "/quota/events", batch_text(1, stores(0, 1)));
 
-  for (const auto& each : server.wait_for(4)) BOOST_TEST(hashes_of(each) == (std::vector<std::string>{"100000"}), boost::test_tools::per_element());
+  for (const auto& each : server.wait_for(4))
+    BOOST_TEST(hashes_of(each) == (std::vector<std::string>{"100000"}), boost::test_tools::per_element());
   BOOST_TEST(service.metric("kvc_coordinator_deletion_requests_failed_total") == 3);
   BOOST_TEST(service.metric("kvc_coordinator_evictions_failed_total") == 3);
   BOOST_TEST(service.metric("kvc_coordinator_keys_in_flight") == 1);

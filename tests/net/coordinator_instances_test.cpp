@@ -1,12 +1,13 @@
 // Membership of MP servers over sockets: rows of the specification.
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 

@@ -1,12 +1,13 @@
 // Prefetches relayed to the MP server that the client names, over sockets.
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
@@ -77,11 +78,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_server_is_told_before_anything_is_sent) {
 
 BOOST_AUTO_TEST_CASE(fields_of_a_submission_are_checked) {
   coordinator_fixture service;
-  for (const char* body : {R"({"model_name":"m","world_size":1})", R"({"instance_id":"a","world_size":1})",
-                           R"({"instance_id":"a","model_name":"m"})", R"({"instance_id":"a","model_name":"m","world_size":0})",
-                           R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":"x"})",
-                           R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":[1.5]})",
-                           R"({"instance_id":"a","model_name":"m","world_size":1,"cache_salt":null})", "[]", ""}) {
+  for (const char* body :
+       {R"({"model_name":"m","world_size":1})", R"({"instance_id":"a","world_size":1})", R"({"instance_id":"a","model_name":"m"})",
+        R"({"instance_id":"a","model_name":"m","world_size":0})", R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":"x"})",
+        R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":[1.5]})",
+        R"({"instance_id":"a","model_name":"m","world_size":1,"cache_salt":null})", "[]", ""}) {
     const raw_answer refused = service.call("POST", "/cache/prefetches", body);
     BOOST_TEST(refused.status == 422, body);
     BOOST_TEST(json_of(refused).at("detail").as_array().size() == 1U, refused.body);

@@ -1,13 +1,14 @@
 // Quotas and usage over sockets: rows of the specification.
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <unistd.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 
@@ -159,7 +160,8 @@ BOOST_AUTO_TEST_CASE(salts_without_a_quota_can_be_exempt) {
   BOOST_TEST(json_of(service.call("GET", "/quota/config")).at("default_limit_gb").to_number<double>() == 0.0);
   BOOST_TEST(service.call("PUT", "/quota/config", R"({"default_limit_gb":null})").body == R"({"default_limit_gb":null})");
   BOOST_TEST(service.call("GET", "/quota/config").body == R"({"default_limit_gb":null})");
-  BOOST_TEST(json_of(service.call("PUT", "/quota/config", R"({"default_limit_gb":2.5})")).at("default_limit_gb").to_number<double>() == 2.5);
+  BOOST_TEST(json_of(service.call("PUT", "/quota/config", R"({"default_limit_gb":2.5})")).at("default_limit_gb").to_number<double>() ==
+             2.5);
   for (const char* body : {"{}", R"({"default_limit_gb":-1})", R"({"default_limit_gb":"x"})", "[]", ""}) {
     BOOST_TEST(service.call("PUT", "/quota/config", body).status == 422, body);
   }

@@ -1,10 +1,11 @@
 // The listing at the start over sockets: order, races, failures, and what waits for it.
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
@@ -78,7 +79,9 @@ BOOST_AUTO_TEST_CASE(what_is_heard_meanwhile_is_newer_than_the_listing) {
   coordinator_fixture service(listing());
   service.join("a", server.port());
   (void)server.wait_for(1);
-  BOOST_TEST(service.call("POST", "/quota/events", batch_text(1, event_text("store", "aa", 1) + "," + event_text("delete", "bb", 0))).status == 200);
+  BOOST_TEST(
+      service.call("POST", "/quota/events", batch_text(1, event_text("store", "aa", 1) + "," + event_text("delete", "bb", 0))).status ==
+      200);
   server.resume();
 
   BOOST_TEST(service.reaches("kvc_coordinator_resync_state", complete));

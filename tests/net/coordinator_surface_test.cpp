@@ -1,11 +1,12 @@
 // Both surfaces as one: on every port, with one page of metrics and one description, and who may use what.
+#include <set>
+#include <string>
+#include <string_view>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
-#include <set>
-#include <string>
-#include <string_view>
 
 #include "net/coordinator_router.hpp"
 #include "net/http_router.hpp"

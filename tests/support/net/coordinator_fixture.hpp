@@ -1,14 +1,15 @@
 // The whole surface on loopback, for tests of the fleet coordinator: nothing goes on by itself unless a test asks for it.
 #pragma once
 
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 
 #include "net/api_service.hpp"
 #include "net/coordinator_service.hpp"
@@ -102,7 +103,9 @@ struct coordinator_fixture {
 };
 
 /// The body as a document, for comparisons that do not depend on the order of members.
-inline boost::json::value json_of(const raw_answer& answer) { return boost::json::parse(answer.body); }
+inline boost::json::value json_of(const raw_answer& answer) {
+  return boost::json::parse(answer.body);
+}
 
 /// An object key as MP servers write it.
 inline std::string key_text(std::string_view hash, std::string_view salt = "s", std::string_view more = "") {
@@ -116,7 +119,8 @@ inline std::string event_text(std::string_view type, std::string_view hash, std:
 
 /// A body for POST /quota/events; `events` separated by commas.
 inline std::string batch_text(std::uint64_t number, std::string_view events, std::string_view instance = "a") {
-  return R"({"instance_id":")" + std::string(instance) + R"(","seq":)" + std::to_string(number) + R"(,"events":[)" + std::string(events) + "]}";
+  return R"({"instance_id":")" + std::string(instance) + R"(","seq":)" + std::to_string(number) + R"(,"events":[)" + std::string(events) +
+         "]}";
 }
 
 }  // namespace kvc::test

@@ -170,7 +170,9 @@ stub_mp_server::~stub_mp_server() {
   for (const int each : {self.listener, self.wake[0], self.wake[1]}) ::close(each);
 }
 
-std::uint16_t stub_mp_server::port() const { return state_->port; }
+std::uint16_t stub_mp_server::port() const {
+  return state_->port;
+}
 
 void stub_mp_server::hold() {
   const std::lock_guard locked(state_->guard);
