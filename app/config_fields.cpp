@@ -89,6 +89,7 @@ constexpr std::uint64_t mib = kib * kib;
 constexpr std::uint64_t gib = mib * kib;
 constexpr std::uint64_t tib = gib * kib;
 constexpr std::uint64_t hour_ms = 3'600'000;
+constexpr std::uint64_t day_ms = 24 * hour_ms;
 constexpr double ten_years_s = 315'360'000;
 constexpr std::uint64_t any_u64 = ~std::uint64_t{0};
 
@@ -152,7 +153,13 @@ constexpr std::array rows{
     field_info{"streams", "stream_replay_attempts", whole(KVC_AT(streams.replay_attempts), 1, 1'000), "",
                "requests without progress before a gap is given up"},
     field_info{"streams", "stream_idle_check_ms", whole(KVC_AT(streams.idle_check), 10, hour_ms), "",
-               "how often an idle stream looks at its connection"},
+               "how often an idle stream looks at its connection; five times as long when nothing depends on it"},
+    field_info{"streams", "stream_after_loss", text_access{get_after_loss, put_after_loss}, "drop or keep",
+               "what happens to blocks that a batch lost for good may have removed: they leave, or they stay and may be overstated"},
+    field_info{"streams", "stream_stale_after_ms", whole(KVC_AT(streams.stale_after), 0, day_ms), "0 = never",
+               "silence, neither a batch nor a connection, after which a stream is stale"},
+    field_info{"streams", "stream_evict_after_ms", whole(KVC_AT(streams.evict_after), 0, day_ms),
+               "0 = never; else not before the stream is stale", "silence after which the blocks of a stream leave"},
     field_info{"streams", "ready_grace_ms", whole(KVC_AT(streams.ready_grace), 0, hour_ms), "0 = new streams never hold back readiness",
                "how long a new stream that is not whole yet may hold back readiness"},
 

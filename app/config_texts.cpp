@@ -82,6 +82,14 @@ std::string get_log_level(const settings& from) { return std::string(net::log::t
 
 bool put_log_level(settings& into, const std::string& text) { return net::log::parse_level(text, into.log_level); }
 
+std::string get_after_loss(const settings& from) { return std::string(core::to_string(from.streams.after_loss)); }
+
+bool put_after_loss(settings& into, const std::string& text) {
+  const auto policy = core::parse_loss_policy(text);
+  if (policy) into.streams.after_loss = *policy;
+  return policy.has_value();
+}
+
 std::vector<std::string> get_log_modules(const settings& from) {
   std::vector<std::string> items;
   for (const auto& [module, level] : from.log_modules) {

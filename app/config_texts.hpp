@@ -40,6 +40,9 @@ void put_last_port(settings& into, std::uint64_t port);
 [[nodiscard]] bool put_log_level(settings& into, const std::string& text);
 
 /// Items are `module=level`.
+[[nodiscard]] std::string get_after_loss(const settings& from);
+[[nodiscard]] bool put_after_loss(settings& into, const std::string& text);
+
 [[nodiscard]] std::vector<std::string> get_log_modules(const settings& from);
 [[nodiscard]] bool put_log_modules(settings& into, const std::vector<std::string>& items);
 

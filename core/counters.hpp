@@ -95,6 +95,7 @@ struct alignas(64) lane_counters {
 
   lane_counter batches;
   lane_counter bad_frames;            ///< messages with the wrong shape
+  lane_counter other_topics;          ///< messages for other subscribers
   lane_counter bad_batches;           ///< payloads that could not be decoded
   lane_counter bad_events;            ///< events left out of a good batch
   lane_counter stored_events;

@@ -39,6 +39,7 @@ class event_applier {
     std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
     /// Gives out the number of a further worker; none: everything belongs to the registered one.
     std::function<std::optional<worker_id>()> next_worker = {};
+    std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
   };
 
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -74,6 +75,12 @@ class event_applier {
   [[nodiscard]] std::size_t orphans() const noexcept;
   [[nodiscard]] std::size_t uncounted() const noexcept;
   [[nodiscard]] std::size_t owners() const noexcept { return 1 + others_.size(); }
+
+  /// Calls `visit(rank, blocks)` for every worker but the one the stream is registered for.
+  template <class Visit>
+  void visit_others(Visit visit) const {
+    for (const auto& [whose, each] : others_) visit(whose.rank, each->blocks());
+  }
 
  private:
   /// Whose blocks an event is about.

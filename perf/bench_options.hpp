@@ -9,11 +9,12 @@
 #include "perf/bench_design.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_modes.hpp"
+#include "perf/ingest_plan.hpp"
 
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, coordinator, make };
+enum class bench_command : std::uint8_t { help, index, index_table, ingest, coordinator, make };
 
 /// `index`: one mode.
 struct index_plan {
@@ -51,6 +52,7 @@ struct bench_options {
   bench_command command = bench_command::help;
   index_plan index;
   table_plan table;
+  ingest_plan ingest;
   coordinator_plan coordinator;
   maker_plan make;
   std::string help;   ///< for `help`: what to print

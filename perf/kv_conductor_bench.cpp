@@ -1,5 +1,5 @@
 // kv-conductor-bench: measures the index on workload files and on shapes of its own, makes such files, and measures the
-// fleet coordinator.
+// event intake and the fleet coordinator.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -18,6 +18,7 @@
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_run.hpp"
+#include "perf/ingest_run.hpp"
 
 namespace {
 
@@ -65,6 +66,20 @@ int run_index_table(const table_plan& plan) {
   if (plan.out.empty()) return print(page);
   file << page << std::flush;
   return file ? 0 : fail("cannot write " + plan.out);
+}
+
+int run_intake(const ingest_plan& plan, const std::string& command) {
+  std::ofstream file;
+  if (!plan.out.empty()) {
+    file.open(plan.out);
+    if (!file) return fail("cannot write " + plan.out);
+  }
+  const auto summary = run_ingest(plan);
+  if (!summary) return fail(summary.error());
+  if (!plan.out.empty() && !(file << ingest_page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
+  const std::string dialect = plan.dialect == nullptr ? "all" : std::string(plan.dialect->name);
+  if (plan.as_json) return print(summary->json({{"mode", "ingest"}, {"dialect", dialect}, {"trace", plan.trace}}));
+  return print(summary->table() + ingest_verdicts(*summary));
 }
 
 /// The figures of one run, over HTTP or not.
@@ -118,6 +133,17 @@ int run_make(const maker_plan& plan) {
                line("stored blocks   ", made->counts.stored_blocks) + line("removed blocks  ", made->counts.removed_blocks));
 }
 
+/// The command as somebody else could give it: files by their names alone.
+std::string spoken(char** words, int count) {
+  std::string command = "kv-conductor-bench";
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const std::size_t slash = word.rfind('/');
+    command += ' ' + (slash == std::string::npos ? word : word.substr(slash + 1));
+  }
+  return command;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -132,6 +158,8 @@ int main(int count, char** words) {
       return run_index(options.index);
     case bench_command::index_table:
       return run_index_table(options.table);
+    case bench_command::ingest:
+      return run_intake(options.ingest, spoken(words, count));
     case bench_command::coordinator:
       return run_coordinator(options.coordinator);
     case bench_command::make:
