@@ -9,7 +9,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/coordinator_settings.hpp"
@@ -52,8 +51,6 @@ auto on_home(coordinator_context& context, lane& here, Work work) -> decltype(wo
 }
 
 /// Lets other work of the home lane have a turn.
-[[nodiscard]] inline asio::awaitable<void> yield_home(coordinator_context& context) {
-  co_await asio::post(context.home.context, asio::use_awaitable);
-}
+[[nodiscard]] asio::awaitable<void> yield_home(coordinator_context& context);
 
 }  // namespace kvc::net
