@@ -51,6 +51,7 @@ void stream_fsm::on_live(seqno number, std::uint64_t fingerprint, time_point now
   held_fingerprint_ = fingerprint;
   last_sign_ = now;
   is_silent_ = false;
+  if (wants_fresh_transport_) return listen(now);  // it may be of a publisher that has gone; what is still there will be asked for
   held_ = number;
   decide(now);
 }
@@ -139,6 +140,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
     if (rules_.has_replay) suspect_ = last_;
   } else if (!last_) {
     must_catch_up_ = true;
+    wants_fresh_transport_ = rules_.has_replay;  // nothing could tell the batches that wait from those of a successor
   }
   if (recovery_ || is_verifying()) {
     interrupt();

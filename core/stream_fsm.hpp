@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -78,6 +79,8 @@ class stream_fsm {
 
   /// What the transport says of the live connection: whether it stands, and how often it has broken so far.
   void on_connection(bool is_connected, std::uint64_t disconnects, time_point now);
+  /// Whether what waits in the transport may be of a publisher that has gone, so that it has to be listened to afresh. True once.
+  [[nodiscard]] bool take_wants_fresh_transport() { return std::exchange(wants_fresh_transport_, false); }
   /// The byte budget of the index is about to take blocks.
   void on_evicted() { is_evicted_ = true; }
   /// Some of what was stored in this generation has been evicted.
@@ -121,6 +124,7 @@ class stream_fsm {
   void decide_after_recovery(time_point now);
   void interrupt();
   void end_verifying(bool was_answered, time_point now);
+  void end_unproven(const char* because, time_point now);
   void check_tail(time_point now);
   void set_patience(time_point now);
   [[nodiscard]] bool was_applied(const known_batch& which) const;
@@ -158,6 +162,9 @@ class stream_fsm {
   bool is_evicted_ = false;
   bool is_connected_ = false;
   bool is_silent_ = false;
+  bool wants_fresh_transport_ = false;
+  bool has_answered_ = false;      ///< the replay endpoint, at least once
+  std::size_t unanswered_proofs_ = 0;
   std::uint64_t disconnects_ = 0;
   time_point last_sign_;  ///< last batch, or last moment with a connection
   time_point wake_at_;

@@ -102,6 +102,7 @@ void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
   } else {
     must_catch_up_ = false;
     was_interrupted_ = false;
+    has_answered_ = true;
   }
   if (how != replay_outcome::unanswered || cursor_.newest_applied()) is_settled_ = true;
   recovery_.reset();
@@ -154,8 +155,7 @@ void stream_fsm::on_reply(seqno number, std::uint64_t fingerprint, time_point no
     if (number < suspect_->number) return on_reply_noise(now);
     const bool is_same = number == suspect_->number && fingerprint == suspect_->fingerprint;
     if (is_same) return end_verifying(true, now);
-    tell({.what = fact::kind::restarted, .from = suspect_->number, .because = "it does not know the last batch any more"});
-    return begin_generation(reason::restart);
+    return end_unproven("it does not know the last batch any more", now);
   }
   in_reply_ = number;
   fingerprint_ = fingerprint;
@@ -165,8 +165,7 @@ void stream_fsm::on_reply(seqno number, std::uint64_t fingerprint, time_point no
 
 void stream_fsm::on_reply_end(time_point now) {
   if (!is_verifying()) return perform(recovery_->on_end(), now);
-  tell({.what = fact::kind::restarted, .from = suspect_->number, .because = "it does not know the last batch any more"});
-  begin_generation(reason::restart);
+  end_unproven("it does not know the last batch any more", now);
 }
 
 void stream_fsm::on_reply_noise(time_point now) {
@@ -184,14 +183,31 @@ void stream_fsm::on_reply_silence(time_point now) {
 }
 
 void stream_fsm::end_verifying(bool was_answered, time_point now) {
-  phase_ = phase::listening;
   if (was_answered) {
+    has_answered_ = true;
+    unanswered_proofs_ = 0;
     suspect_.reset();
     must_catch_up_ = true;  // what it published while it could not be heard, should no live batch come that tells
+  } else if (has_answered_) {
+    // It could prove itself, and does not: better to read it once more than to believe what may be gone.
+    if (++unanswered_proofs_ >= rules_.replay.attempts) return end_unproven("it does not answer for the last batch", now);
+    phase_ = phase::verify_request;
+    return;
   } else {
     no_replay_before_ = now + rules_.replay_pause;
   }
+  phase_ = phase::listening;
   decide(now);
+}
+
+/// The publisher is another one. What has come meanwhile, and the batch in hand, may be of either.
+void stream_fsm::end_unproven(const char* because, time_point now) {
+  unanswered_proofs_ = 0;
+  tell({.what = fact::kind::restarted, .from = suspect_->number, .because = because});
+  held_.reset();
+  wants_fresh_transport_ = true;
+  begin_generation(reason::restart);
+  wake_at_ = now + rules_.idle_check;
 }
 
 }  // namespace kvc::core

@@ -164,6 +164,11 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (stopping_) co_return;
     news_.show(machine_);
+    if (machine_.take_wants_fresh_transport()) {
+      disconnects_before_ += socket_->poll_connection().disconnects;
+      socket_.reset();
+      continue;
+    }
     if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over()) {
       steps_this_turn = 0;
       co_await lane_->turns.next();
@@ -259,7 +264,7 @@ asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const
 void stream_listener::watch_connection() {
   const auto seen = socket_->poll_connection();
   news_.note_connection(seen);
-  machine_.on_connection(seen.connected, seen.disconnects, clock::now());
+  machine_.on_connection(seen.connected, disconnects_before_ + seen.disconnects, clock::now());
 }
 
 }  // namespace kvc::net

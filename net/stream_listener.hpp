@@ -54,6 +54,7 @@ class stream_listener final : public evictable {
   void ask();
   void watch_connection();
 
+  std::uint64_t disconnects_before_ = 0;  ///< of sockets that have been replaced
   lane* lane_;
   const stream_settings* settings_;
   zmq_engine* engine_;

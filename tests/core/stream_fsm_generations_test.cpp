@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
                    {"live 2", "request 1, recovering"},
                    {"sent", "read_reply, recovering"},
                    {"reply 1 other", "forget, recovering"},
-                   {"forgotten", "request 0, catching_up"}}));
+                   {"forgotten", "listen, joining"}}));  // the batch in hand may be of either; the new one is asked for all it has
   check("away, and it has nothing any more", quick(),
         after_two({{"broken", "listen, whole"},
                    {"connected", "listen, whole"},
@@ -50,6 +50,29 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
                    {"sent", "read_reply, recovering"},
                    {"end", "forget, recovering"},
                    {"forgotten", "listen, joining"}}));
+  check("away before anything was applied: what waits may be anybody's, and only who comes back is asked", quick(),
+        {{"connected", "listen, joining"},
+         {"broken", "listen, joining"},
+         {"live 0", "listen, joining"},
+         {"connected", "listen, joining"},
+         {"quiet 1", "request 0, catching_up"}});
+  auto unanswered = quick();
+  unanswered.replay.attempts = 2;
+  check("away, and it answers no more though it did before: read anew", unanswered,
+        {{"connected", "listen, joining"},
+         {"quiet 1", "request 0, catching_up"},
+         {"sent", "read_reply, catching_up"},
+         {"reply 0", "apply_reply, catching_up"},
+         {"applied", "read_reply, catching_up"},
+         {"end", "listen, whole"},
+         {"broken", "listen, whole"},
+         {"connected", "listen, whole"},
+         {"quiet 1", "request 0, recovering"},
+         {"sent", "read_reply, recovering"},
+         {"silence", "request 0, recovering"},
+         {"sent", "read_reply, recovering"},
+         {"silence", "forget, recovering"},
+         {"forgotten", "listen, joining"}});
   check("what was sent before the break is still on its way to us: nobody is asked", quick(),
         after_two({{"broken", "listen, whole"}, {"live 2", "apply_live, whole"}, {"applied", "listen, whole"}}));
   check("a gap in what was sent before the break: asked for when it is known who answers", quick(),

@@ -67,7 +67,10 @@ struct told_stream {
     if (verb == "cleared") machine.on_applied({.left_nothing = true}, now);
     if (verb == "unreadable") machine.on_applied({.is_readable = false}, now);
     if (verb == "forgotten") machine.on_forgotten(now);
-    if (verb == "connected") machine.on_connection(true, disconnects, now);
+    if (verb == "connected") {
+      (void)machine.take_wants_fresh_transport();  // as the driver does before it connects again
+      machine.on_connection(true, disconnects, now);
+    }
     if (verb == "broken") machine.on_connection(false, ++disconnects, now);
     if (verb == "pass" || verb == "quiet") now += std::chrono::seconds(number);
     if (verb == "quiet") machine.on_quiet(now);

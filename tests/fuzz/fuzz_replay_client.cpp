@@ -33,7 +33,8 @@ unsigned take(frame& input) {
 std::vector<frame> take_frames(frame& input, unsigned count) {
   std::vector<frame> frames;
   for (unsigned i = 0; i < count; ++i) {
-    const std::size_t length = std::min<std::size_t>(input.empty() ? 0 : take(input), input.size());
+    const std::size_t wanted = input.empty() ? 0 : take(input);
+    const std::size_t length = std::min(wanted, input.size());
     frames.push_back(input.first(length));
     input = input.subspan(length);
   }
