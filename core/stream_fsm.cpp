@@ -99,7 +99,7 @@ void stream_fsm::decide(time_point now) {
 void stream_fsm::listen(time_point now) {
   phase_ = phase::listening;
   // Connected, and nothing to find out: only the end of the connection is to be noticed.
-  const bool is_at_rest = is_connected_ && !suspect_ && !must_catch_up_;
+  const bool is_at_rest = is_connected_ && (!rules_.has_replay || (!suspect_ && !must_catch_up_));
   wake_at_ = now + rules_.idle_check * (is_at_rest ? looks_at_rest : 1);
 }
 
