@@ -80,7 +80,7 @@ std::uint32_t holders_at(const std::vector<segment_holder>& segment, std::uint32
   return until;
 }
 
-/// Depths by the definition, interval by interval: for several media, pools, and blocks that stand in no run. False when a run was cut
+/// Depths by the definition, interval by interval: where blocks of the partition stand in no run. False when a run was cut
 /// off on the way, so that it has to be done once more.
 template <class Walk>
 bool match_general(const run_store& runs, Walk query, const match_scope& scope, match_result& out) {

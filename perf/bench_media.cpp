@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/bench_chain.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_design.hpp"
 #include "perf/bench_modes.hpp"
@@ -11,29 +12,13 @@
 namespace kvc::perf {
 namespace {
 
-using core::engine_hash;
 using core::local_hash;
 using core::medium_id;
 
 constexpr std::size_t rounds = 2'000;
 
-struct chain {
-  std::vector<engine_hash> names;
-  std::vector<local_hash> locals;
-};
-
-chain make_chain(std::size_t length, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  chain made;
-  for (std::size_t i = 0; i < length; ++i) {
-    made.names.emplace_back(random());
-    made.locals.emplace_back(random());
-  }
-  return made;
-}
-
 /// Stores the first `count` blocks of `from`.
-void store_head(bench_fleet& fleet, std::uint32_t worker, const chain& from, std::size_t count, medium_id medium) {
+void store_head(bench_fleet& fleet, std::uint32_t worker, const bench_chain& from, std::size_t count, medium_id medium) {
   fleet.store(worker, nullptr, std::span(from.names).first(count), std::span(from.locals).first(count), medium);
 }
 
@@ -56,7 +41,7 @@ void time_rows(const bench_fleet& fleet, const std::vector<std::vector<local_has
 void ragged_media(bench_report& report) {
   constexpr std::uint32_t workers = 1'024;
   bench_fleet fleet(workers, 1);
-  const chain one = make_chain(4'096, 1);
+  const bench_chain one = make_chain(4'096, 1);
   std::mt19937_64 random(2);
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     store_head(fleet, worker, one, (worker + 1) * 4, medium_id::gpu);
@@ -71,7 +56,7 @@ void fleet_media(bool has_pool, bench_report& report) {
   constexpr std::uint32_t workers = 128;
   constexpr std::uint32_t conversations = 4'096;
   bench_fleet fleet(workers + 1, 1);
-  const chain prompt = make_chain(32, 3);
+  const bench_chain prompt = make_chain(32, 3);
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     store_head(fleet, worker, prompt, prompt.names.size(), medium_id::gpu);
     store_head(fleet, worker, prompt, prompt.names.size(), medium_id::cpu);
@@ -80,7 +65,7 @@ void fleet_media(bool has_pool, bench_report& report) {
   std::mt19937_64 random(4);
   std::vector<std::vector<local_hash>> queries;
   for (std::uint32_t i = 0; i < conversations; ++i) {
-    const chain own = make_chain(64, 1'000 + i);
+    const bench_chain own = make_chain(64, 1'000 + i);
     for (std::uint64_t copies = 1 + random() % 2; copies > 0; --copies) {
       const auto worker = static_cast<std::uint32_t>(random() % workers);
       const std::size_t on_device = 1 + random() % 64;
