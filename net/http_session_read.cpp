@@ -1,4 +1,7 @@
 // The reading half of a session: bytes to a request, within limits and deadlines.
+#include <algorithm>
+#include <utility>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -31,6 +34,15 @@ asio::awaitable<bool> http_session::read_some(std::size_t most) {
   received_.commit(got);
   counters_.bytes_in.add(got);
   co_return true;
+}
+
+/// True when bytes were there already. Errors, and the end, are left for the operation that follows.
+bool http_session::read_now(std::size_t most) {
+  error_code would_wait;
+  const std::size_t got = stream_.socket().read_some(received_.prepare(most), would_wait);
+  received_.commit(got);
+  counters_.bytes_in.add(got);
+  return got > 0;
 }
 
 step http_session::feed() {
@@ -106,7 +118,7 @@ asio::awaitable<http_session::went> http_session::read_body() {
     co_await asio::async_write(stream_, asio::buffer(continue_head), asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return went::away;
   }
-  for (;;) {
+  for (bool has_tried = false;;) {
     const step now = feed();
     if (!asked_->share.cover(parser_.body().size())) {
       refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
@@ -115,7 +127,12 @@ asio::awaitable<http_session::went> http_session::read_body() {
     }
     if (now == step::complete) co_return went::on;
     if (now == step::needs_more) {
-      const bool arrived = co_await read_some(chunk_bytes);
+      // Space for what is to come and no more: buffers of 64 KiB come and go through the slow paths of the allocator.
+      const std::uint64_t left = parser_.content_length().value_or(~std::uint64_t{0}) - parser_.body().size();
+      const auto most = static_cast<std::size_t>(std::clamp<std::uint64_t>(left, head_bytes, chunk_bytes));
+      // The rest of a body of some kilobytes is there as a rule; of longer ones only one piece, so that others get their turn.
+      const bool is_there = !std::exchange(has_tried, true) && read_now(most);
+      const bool arrived = is_there || co_await read_some(most);
       if (!arrived) co_return went::away;
     } else if (now != step::has_head) {
       co_return refuse_head_or_body(now);

@@ -1,7 +1,8 @@
 #include "net/number_list.hpp"
 
 #include <bit>
-#include <cstring>
+
+#include "net/plain_numbers.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,31 +15,28 @@
 
 namespace kvc::net {
 
-numbers_read read_short_numbers_portable(const char* at, const char* end, std::span<std::uint64_t> room) noexcept {
+numbers_read read_short_numbers_portable(const char* at, const char* end, list_style style, std::span<std::uint64_t> room) noexcept {
   std::size_t count = 0;
+  const char* rest = at;
   if constexpr (std::endian::native == std::endian::little) {
     for (; count < room.size() && end - at > 8; ++count) {
-      // Up to eight digits at once, without a branch per digit: no branch can foretell how long a token is. (Source of the tests for a
-      // byte: S. E. Anderson, "Bit Twiddling Hacks", public domain; a byte above a hit may be marked wrongly, the lowest mark is right.)
       std::uint64_t word = 0;
-      std::memcpy(&word, at, sizeof(word));
-      word -= 0x3030303030303030;  // digits become 0 to 9; a borrow reaches later bytes only
-      const std::uint64_t others = (word | (word + 0x7676767676767676)) & 0x8080808080808080;
-      const int digits = others == 0 ? 8 : std::countr_zero(others) / 8;
+      const int digits = leading_digits(at, word);
       if (digits == 0 || at[digits] != ',' || (*at == '0' && digits > 1)) break;
-      word <<= 64 - 8 * digits;  // as if zeros stood before it
-      word = (word * 10 + (word >> 8)) & 0x00FF00FF00FF00FF;
-      word = (word * 100 + (word >> 16)) & 0x0000FFFF0000FFFF;
-      room[count] = (word * 10'000 + (word >> 32)) & 0xFFFFFFFF;
+      room[count] = value_of(word << (64 - 8 * digits));  // as if zeros stood before it
       at += digits + 1;
+      rest = at;
+      if (style == list_style::dense) continue;
+      if (*at != ' ') return {count + 1, rest};
+      ++at;
     }
   }
-  return {count, at};
+  return {count, rest};
 }
 
 namespace {
 
-using read_function = numbers_read (*)(const char*, const char*, std::span<std::uint64_t>) noexcept;
+using read_function = numbers_read (*)(const char*, const char*, list_style, std::span<std::uint64_t>) noexcept;
 
 #if defined(__x86_64__)
 
@@ -67,16 +65,21 @@ constexpr byte_tables tables = make_tables();
 /// Steps of 64 bytes from the first on, wherever numbers begin and end, so that no step waits for what the one before has found; of a
 /// number that began in the step before, the digits are still at hand.
 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,lzcnt,popcnt"))) numbers_read read_short_numbers_vbmi(
-    const char* at, const char* end, std::span<std::uint64_t> room) noexcept {
+    const char* at, const char* end, list_style style, std::span<std::uint64_t> room) noexcept {
   const __m512i number_of = _mm512_load_si512(tables.number);
   const __m512i place_of = _mm512_load_si512(tables.place);
   const __m512i positions = _mm512_load_si512(tables.position);
   const __m512i one_before = _mm512_sub_epi8(positions, _mm512_set1_epi8(1));
   const __m512i second_half = _mm512_set1_epi8(static_cast<char>(step_bytes));  // where this step lies behind the one before
   const __m512i one = _mm512_set1_epi8(1);
+  const bool has_blanks = style == list_style::blank_behind_comma;
+  const char gap = has_blanks ? 2 : 1;  // from the end of a number to the beginning of the next
+  const __m512i gaps = _mm512_set1_epi8(gap);
   __m512i digits_before = _mm512_setzero_si512();
   const char* step = at;
-  char last_end = -1;  // of the number before, seen from this step
+  const char* rest = at;
+  auto last_end = static_cast<char>(-gap);  // of the number before, seen from this step
+  std::uint64_t blank_first = 0;            // 1: the step before ended with a comma
   std::size_t count = 0;
   bool is_plain = true;
   while (is_plain && end - step >= static_cast<std::ptrdiff_t>(step_bytes) && room.size() - count >= most_in_step) {
@@ -84,7 +87,13 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,lzcnt,popcnt"
     const __m512i text = _mm512_loadu_si512(step);
     const __m512i digits = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
     const std::uint64_t commas = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(','));
-    const std::uint64_t known = commas | _mm512_cmplt_epu8_mask(digits, _mm512_set1_epi8(10));
+    std::uint64_t known = commas | _mm512_cmplt_epu8_mask(digits, _mm512_set1_epi8(10));
+    if (has_blanks) {
+      const std::uint64_t wanted = commas << 1 | blank_first;
+      const std::uint64_t blanks = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(' '));
+      known = (known | (blanks & wanted)) & ~(wanted & ~blanks);
+      blank_first = commas >> (step_bytes - 1);
+    }
     is_plain = known == ~std::uint64_t{0};
     const std::uint64_t ends = is_plain ? commas : commas & ((std::uint64_t{1} << std::countr_one(known)) - 1);
     if (ends == 0) break;
@@ -92,7 +101,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,lzcnt,popcnt"
     // 2. Their ends, beginnings and lengths, a byte each.
     const __m512i ends_at = _mm512_maskz_compress_epi8(ends, positions);
     const __m512i ends_before = _mm512_mask_set1_epi8(_mm512_permutexvar_epi8(one_before, ends_at), 1, last_end);
-    const __m512i begins_at = _mm512_add_epi8(ends_before, one);
+    const __m512i begins_at = _mm512_add_epi8(ends_before, gaps);
     const __m512i lengths = _mm512_sub_epi8(ends_at, begins_at);
     const __m512i first_digits = _mm512_permutex2var_epi8(digits_before, _mm512_add_epi8(begins_at, second_half), digits);
     const __mmask64 odd = _mm512_cmpge_epu8_mask(_mm512_sub_epi8(lengths, one), _mm512_set1_epi8(most_digits)) |  // none, or too many
@@ -113,17 +122,19 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,lzcnt,popcnt"
     }
     count += numbers;
     const int newest_end = 63 - std::countl_zero(ends);
-    at = step + newest_end + 1;
+    rest = step + newest_end + 1;
     last_end = static_cast<char>(newest_end - static_cast<int>(step_bytes));
     digits_before = digits;
     step += step_bytes;
   }
-  if (room.size() - count >= most_in_step) {
-    // The end is near, or something odd.
-    const numbers_read rest = read_short_numbers_portable(at, end, room.subspan(count));
-    return {count + rest.count, rest.rest};
+  if (room.size() - count < most_in_step) return {count, rest};
+  // The end is near, or something odd.
+  if (has_blanks && count > 0) {
+    if (end == rest || *rest != ' ') return {count, rest};
   }
-  return {count, at};
+  const char* const next = rest + (has_blanks && count > 0 ? 1 : 0);
+  const numbers_read others = read_short_numbers_portable(next, end, style, room.subspan(count));
+  return {count + others.count, others.count == 0 ? rest : others.rest};
 }
 
 read_function best_reader() noexcept {
@@ -145,8 +156,8 @@ const read_function reader = best_reader();
 
 }  // namespace
 
-numbers_read read_short_numbers(const char* at, const char* end, std::span<std::uint64_t> room) noexcept {
-  return reader(at, end, room);
+numbers_read read_short_numbers(const char* at, const char* end, list_style style, std::span<std::uint64_t> room) noexcept {
+  return reader(at, end, style, room);
 }
 
 }  // namespace kvc::net

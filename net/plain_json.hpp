@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "net/number_list.hpp"
+#include "net/plain_numbers.hpp"
 
 namespace kvc::net {
 
@@ -57,26 +59,55 @@ class plain_json {
     return true;
   }
 
-  /// A list of whole numbers from 0, of at most 15 digits, appended to a vector of 64-bit numbers. For lists without blanks.
+  /// A list of whole numbers from 0, of at most 15 digits, appended to a vector of 64-bit numbers. For lists without blanks, but for one
+  /// behind a comma, where most writers have one.
   template <class Numbers>
   [[nodiscard]] bool whole_numbers(Numbers& into) {
+    return short_numbers([&into](std::span<const std::uint64_t> some) {
+      into.insert(into.end(), some.begin(), some.end());
+      return true;
+    });
+  }
+  /// The same; `add(some numbers)` says whether it wants them.
+  template <class Add>
+  [[nodiscard]] bool short_numbers(Add add) {
     if (!take('[')) return false;
     if (take(']')) return true;
-    for (;;) {
-      for (std::array<std::uint64_t, 512> some;;) {
-        const auto [count, rest] = read_short_numbers(at_, end_, some);
-        into.insert(into.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
-        at_ = rest;
-        if (count + least_room_for_numbers <= some.size()) break;
-      }
-      std::uint64_t number = 0;
-      if (!other_number(number)) return false;
-      into.push_back(number);
-      if (at_ == end_) return false;
+    const list_style style = style_of_list();
+    for (std::array<std::uint64_t, 512> some;;) {
+      const numbers_read many = read_short_numbers(at_, end_, style, some);
+      at_ = many.rest;
+      if (!add(std::span<const std::uint64_t>(some).first(many.count))) return false;
+      if (many.count > 0) skip_one_blank();
+      if (many.count + least_room_for_numbers > some.size()) continue;
+      // The last one, or a long one.
+      if (!short_number(at_, end_, some[0]) || !add(std::span<const std::uint64_t>(some).first(1)) || at_ == end_) return false;
       const char behind = *at_++;
       if (behind == ']') return true;
       if (behind != ',') return false;
+      skip_one_blank();
     }
+  }
+  /// The same for any numbers that fit 64 bits.
+  template <class Add>
+  [[nodiscard]] bool long_numbers(Add add) {
+    return numbers([](const char*& at, const char* end, std::uint64_t& into) { return long_number(at, end, into); }, add);
+  }
+
+  /// What comes next, blanks stepped over; 0 at the end. A byte of 0 in the text is as good as its end.
+  [[nodiscard]] char next() noexcept {
+    skip_blanks();
+    return at_ == end_ ? '\0' : *at_;
+  }
+
+  /// The words true and false.
+  [[nodiscard]] bool boolean(bool& into) noexcept {
+    skip_blanks();
+    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+    into = rest.starts_with("true");
+    if (!into && !rest.starts_with("false")) return false;
+    at_ += into ? 4 : 5;
+    return true;
   }
 
   /// An object: `member(name)` reads the value of each and says whether it could.
@@ -109,6 +140,31 @@ class plain_json {
   }
 
  private:
+  template <class Read, class Add>
+  [[nodiscard]] bool numbers(Read read, Add add) {
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    for (;;) {
+      std::uint64_t number = 0;
+      if (!read(at_, end_, number) || !add(number) || at_ == end_) return false;
+      const char behind = *at_++;
+      if (behind == ']') return true;
+      if (behind != ',') return false;
+      skip_one_blank();
+    }
+  }
+
+  void skip_one_blank() noexcept {
+    if (at_ != end_ && *at_ == ' ') ++at_;
+  }
+
+  /// As behind the first number.
+  [[nodiscard]] list_style style_of_list() const noexcept {
+    const char* at = at_;
+    while (at != end_ && *at >= '0' && *at <= '9') ++at;
+    return end_ - at > 1 && at[0] == ',' && at[1] == ' ' ? list_style::blank_behind_comma : list_style::dense;
+  }
+
   void skip_blanks() noexcept {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
@@ -134,17 +190,6 @@ class plain_json {
     while (at != end_ && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20 && static_cast<unsigned char>(*at) < 0x80)
       ++at;
     return at;
-  }
-
-  /// One that `read_short_numbers` left: the last, or a long one.
-  [[nodiscard]] bool other_number(std::uint64_t& into) noexcept {
-    const char* const begin = at_;
-    into = 0;
-    for (; at_ != end_ && *at_ >= '0' && *at_ <= '9'; ++at_) {
-      if (at_ - begin == 15) return false;
-      into = into * 10 + static_cast<std::uint64_t>(*at_ - '0');
-    }
-    return at_ != begin && (*begin != '0' || at_ - begin == 1);
   }
 
   const char* at_;

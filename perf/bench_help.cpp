@@ -1,4 +1,5 @@
 #include "perf/bench_options.hpp"
+#include "perf/bench_readers.hpp"
 
 namespace kvc::perf {
 namespace {
@@ -8,6 +9,7 @@ constexpr std::string_view program_help = R"(kv-conductor-bench: measures the in
   kv-conductor-bench index FILE.kvwl [flags]     one mode: figures as a table or as JSON
   kv-conductor-bench index-table DIR [flags]     all modes and workloads: a page of figures beside their bars
   kv-conductor-bench ingest [flags]              events over real sockets, beside discarding them
+  kv-conductor-bench http [flags]                the whole server over HTTP, at a fixed rate or as fast as it answers
   kv-conductor-bench coordinator [flags]         the fleet coordinator, its tables or over HTTP
   kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
 
@@ -144,9 +146,10 @@ std::string bench_help(bench_command command) {
     case bench_command::make:
       return std::string(make_help);
     case bench_command::help:
-      break;
+      return std::string(program_help);
+    default:
+      return server_help(command);
   }
-  return std::string(program_help);
 }
 
 }  // namespace kvc::perf

@@ -9,12 +9,13 @@
 #include "perf/bench_design.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_modes.hpp"
+#include "perf/http_plan.hpp"
 #include "perf/ingest_plan.hpp"
 
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, ingest, coordinator, make };
+enum class bench_command : std::uint8_t { help, index, index_table, ingest, http, coordinator, make };
 
 /// `index`: one mode.
 struct index_plan {
@@ -53,6 +54,7 @@ struct bench_options {
   index_plan index;
   table_plan table;
   ingest_plan ingest;
+  http_load_plan http;
   coordinator_plan coordinator;
   maker_plan make;
   std::string help;   ///< for `help`: what to print

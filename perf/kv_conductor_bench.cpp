@@ -18,6 +18,7 @@
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_run.hpp"
+#include "perf/http_run.hpp"
 #include "perf/ingest_run.hpp"
 
 namespace {
@@ -80,6 +81,19 @@ int run_intake(const ingest_plan& plan, const std::string& command) {
   const std::string dialect = plan.dialect == nullptr ? "all" : std::string(plan.dialect->name);
   if (plan.as_json) return print(summary->json({{"mode", "ingest"}, {"dialect", dialect}, {"trace", plan.trace}}));
   return print(summary->table() + ingest_verdicts(*summary));
+}
+
+int run_load(const http_load_plan& plan, const std::string& command) {
+  std::ofstream file;
+  if (!plan.out.empty()) {
+    file.open(plan.out);
+    if (!file) return fail("cannot write " + plan.out);
+  }
+  const auto summary = run_http(plan);
+  if (!summary) return fail(summary.error());
+  if (!plan.out.empty() && !(file << http_page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
+  if (plan.as_json) return print(summary->json({{"mode", "http"}, {"command", command}, {"trace", plan.trace}}));
+  return print(summary->table() + http_verdicts(*summary));
 }
 
 /// The figures of one run, over HTTP or not.
@@ -160,6 +174,8 @@ int main(int count, char** words) {
       return run_index_table(options.table);
     case bench_command::ingest:
       return run_intake(options.ingest, spoken(words, count));
+    case bench_command::http:
+      return run_load(options.http, spoken(words, count));
     case bench_command::coordinator:
       return run_coordinator(options.coordinator);
     case bench_command::make:
