@@ -67,11 +67,12 @@ http_session::went http_session::refuse_head_or_body(step why) {
 
 asio::awaitable<http_session::went> http_session::read_head() {
   parser_.begin();
-  stream_.expires_after(shared_.settings.header_timeout);
-  for (;;) {
+  for (bool has_deadline = false;;) {
     const step now = feed();
     if (now == step::has_head) co_return went::on;
     if (now == step::needs_more) {
+      // Most heads come in one piece; only the others need a deadline.
+      if (!std::exchange(has_deadline, true)) stream_.expires_after(shared_.settings.header_timeout);
       const bool arrived = co_await read_some(head_bytes);
       if (!arrived) co_return went::away;
     } else {
@@ -106,7 +107,6 @@ void http_session::take_head() {
 
 asio::awaitable<http_session::went> http_session::read_body() {
   if (!parser_.has_body()) co_return went::on;
-  stream_.expires_after(shared_.settings.body_timeout);
   const bool is_long = parser_.content_length().value_or(early_look_bytes + 1) > early_look_bytes;
   if (asked_->plan.refusal && (is_long || parser_.expects_continue())) {
     reply_ = std::move(*asked_->plan.refusal);
@@ -115,10 +115,11 @@ asio::awaitable<http_session::went> http_session::read_body() {
   }
   if (parser_.expects_continue() && received_.size() == 0) {
     error_code failed;
+    stream_.expires_after(shared_.settings.body_timeout);
     co_await asio::async_write(stream_, asio::buffer(continue_head), asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return went::away;
   }
-  for (bool has_tried = false;;) {
+  for (bool has_tried = false, has_deadline = false;;) {
     const step now = feed();
     if (!asked_->share.cover(parser_.body().size())) {
       refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
@@ -132,6 +133,7 @@ asio::awaitable<http_session::went> http_session::read_body() {
       const auto most = static_cast<std::size_t>(std::clamp<std::uint64_t>(left, head_bytes, chunk_bytes));
       // The rest of a body of some kilobytes is there as a rule; of longer ones only one piece, so that others get their turn.
       const bool is_there = !std::exchange(has_tried, true) && read_now(most);
+      if (!is_there && !std::exchange(has_deadline, true)) stream_.expires_after(shared_.settings.body_timeout);
       const bool arrived = is_there || co_await read_some(most);
       if (!arrived) co_return went::away;
     } else if (now != step::has_head) {

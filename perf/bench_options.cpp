@@ -169,11 +169,11 @@ struct command_name {
 };
 
 constexpr std::array commands{
-    command_name{"index", bench_command::index},
-    command_name{"index-table", bench_command::index_table},
-    command_name{"ingest", bench_command::ingest},
-    command_name{"http", bench_command::http},
-    command_name{"coordinator", bench_command::coordinator},
+    command_name{"index", bench_command::index},   command_name{"index-table", bench_command::index_table},
+    command_name{"codec", bench_command::codec},   command_name{"json", bench_command::json},
+    command_name{"ingest", bench_command::ingest}, command_name{"http", bench_command::http},
+    command_name{"e2e", bench_command::e2e},       command_name{"coordinator", bench_command::coordinator},
+    command_name{"soak", bench_command::soak},     command_name{"report", bench_command::report},
     command_name{"make", bench_command::make},
 };
 
@@ -216,8 +216,23 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
     case bench_command::ingest:
       read_ingest(reader, parsed.ingest);
       break;
+    case bench_command::codec:
+      read_micro(reader, parsed.micro, true);
+      break;
+    case bench_command::json:
+      read_micro(reader, parsed.micro, false);
+      break;
     case bench_command::http:
       read_http(reader, parsed.http);
+      break;
+    case bench_command::e2e:
+      read_e2e(reader, parsed.e2e);
+      break;
+    case bench_command::soak:
+      read_soak(reader, parsed.soak);
+      break;
+    case bench_command::report:
+      read_report(reader, parsed.report);
       break;
     case bench_command::coordinator:
       read_coordinator(reader, parsed.coordinator);

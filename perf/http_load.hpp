@@ -18,11 +18,12 @@ struct http_outcome {
   std::uint64_t offered = 0;   ///< due within the stretch; in a closed loop what was sent
   double seconds = 0;          ///< of the stretch
   std::string first_failure;
-  sim::quantiles latency_ns;  ///< of every answer to a request of the stretch, late ones too
+  /// Of every request of the stretch: until its answer, late ones too, or until the end when it was due and could not be sent by then.
+  sim::quantiles latency_ns;
 };
 
-/// Keep-alive connections to a port of the loopback, one request at a time on each; one thread that never sleeps while it works, so that a
-/// request leaves when it is due. It wants a CPU of its own.
+/// Keep-alive connections to a port of the loopback, one request at a time on each; one thread. Alone on its CPU it never sleeps, so that a
+/// request leaves when it is due; beside others it sleeps until something stirs or is due, so that nobody has to take the CPU from it.
 ///
 /// An open loop offers a request at every tick of a fixed rate, whatever became of those before. Its latency begins when it was due: what
 /// has to wait because all connections are taken has waited since then. A closed loop sends the next request when an answer has come, and
@@ -30,7 +31,7 @@ struct http_outcome {
 class http_load {
  public:
   /// `requests` are sent in turn and outlive the load. Throws std::runtime_error when nobody listens.
-  http_load(std::uint16_t port, std::uint32_t connections, const std::vector<std::string>& requests);
+  http_load(std::uint16_t port, std::uint32_t connections, const std::vector<std::string>& requests, bool is_alone = true);
   ~http_load();
   http_load(const http_load&) = delete;
   http_load& operator=(const http_load&) = delete;
@@ -46,9 +47,11 @@ class http_load {
   struct stretch;
 
   void drive(stretch& run);
+  [[nodiscard]] std::int64_t nap_ns(const stretch& run, std::int64_t now) const noexcept;
   void give(stretch& run, connection& to, std::int64_t due_ns);
 
   const std::vector<std::string>& requests_;
+  bool is_alone_;
   std::size_t next_request_ = 0;
   int epoll_ = -1;
   std::vector<std::unique_ptr<connection>> connections_;

@@ -31,9 +31,16 @@ void add_latencies(bench_report& into, const std::string& name, const sim::quant
   into.add(name + "_ns_max", static_cast<double>(of.largest()));
 }
 
-void add_open(bench_report& into, const std::string& name, double rate, const http_outcome& met) {
+/// An open loop at `rate`, and how much of its time the server was kept from its CPU: what belongs to the machine in the tails.
+void offer_load(bench_report& into, const std::string& name, const bench_server& server, http_load& load, double rate,
+                std::chrono::seconds length) {
+  const double waited = server.waited_ms();
+  const http_outcome met = load.run_open(rate, length);
+  const double share = (server.waited_ms() - waited) / (met.seconds * 10);
+  check(met, name);
   into.add(name + "_offered_per_s", rate);
   into.add(name + "_achieved_per_s", static_cast<double>(met.answered) / met.seconds);
+  into.add(name + "_server_waited_percent", share);
   add_latencies(into, name, met.latency_ns);
 }
 
@@ -84,9 +91,7 @@ class quiet_workload {
 
   void offer(double rate, const std::string& how) {
     tell_(name_ + ", " + std::to_string(static_cast<std::uint64_t>(rate)) + "/s offered");
-    const http_outcome met = load_.run_open(rate, length_);
-    check(met, name_);
-    add_open(into_, name_ + '_' + how, rate, met);
+    offer_load(into_, name_ + '_' + how, server_, load_, rate, length_);
   }
 
   const http_load_plan& plan_;
@@ -123,7 +128,7 @@ void measure_neighbour(const http_load_plan& plan, const bench_server::place& wh
 void measure_http_quiet(const http_load_plan& plan, const bench_server::place& where, const ingest_frames& frames, const http_news& tell,
                         bench_report& into) {
   tell("filling the index");
-  http_stage scene(plan, where, frames, 0);
+  http_stage scene(static_cast<int>(plan.load_cpu), where, frames, 0);
   scene.begin();
   scene.wait_until_applied(1);
   scene.check();
@@ -139,17 +144,20 @@ void measure_http_beside(const http_load_plan& plan, const bench_server::place& 
                          bench_report& into) {
   const http_workload_name& asked = *find_http_workload("query_by_hash");
   const std::vector<std::string> requests = http_questions(plan, asked);
-  http_stage scene(plan, where, frames, plan.beside);
+  http_stage scene(static_cast<int>(plan.load_cpu), where, frames, plan.beside);
   scene.begin();
-  scene.wait_until_applied(0.25);  // the index has grown by then
-  http_load load(scene.server().port(), plan.connections, requests);
-  static_cast<void>(load.run_closed(warm_up));
+  scene.wait_until_applied(0.25);                                            // the index has grown by then
+  http_load load(scene.server().port(), plan.connections, requests, false);  // the publishers are on its CPU
+  static_cast<void>(load.run_open(rate, warm_up));
   const std::uint64_t before = scene.applied_blocks();
-  const http_outcome met = load.run_open(rate, std::chrono::seconds(plan.seconds));
+  const double cpu = scene.server().cpu_seconds();
+  const auto began = std::chrono::steady_clock::now();
+  offer_load(into, "beside", scene.server(), load, rate, std::chrono::seconds(plan.seconds));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double used = scene.server().cpu_seconds() - cpu;
   const std::uint64_t after = scene.applied_blocks();
-  check(met, "query_by_hash beside events");
-  add_open(into, "beside", rate, met);
-  into.add("beside_blocks_per_s", static_cast<double>(after - before) / met.seconds);
+  into.add("beside_cpu_share", used / seconds);
+  into.add("beside_blocks_per_s", static_cast<double>(after - before) / seconds);
   if (after >= frames.blocks()) throw std::runtime_error("the events ended before the queries did; give --blocks more");
 }
 

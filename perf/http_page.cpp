@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "perf/bench_machine.hpp"
+#include "perf/bench_page_head.hpp"
 #include "perf/http_run.hpp"
 
 namespace kvc::perf {
@@ -66,11 +67,13 @@ std::string open_line(const bench_summary& measured, const std::string& what, co
   if (!measured.median(name + "_offered_per_s")) return {};
   return "| " + what + " | " + whole(measured, name + "_offered_per_s") + " | " + whole(measured, name + "_achieved_per_s") + " | " +
          us(measured, name + "_ns_p50") + " | " + us(measured, name + "_ns_p99") + " | " + us(measured, name + "_ns_p999") + " | " +
-         us(measured, name + "_ns_max") + " |\n";
+         us(measured, name + "_ns_max") + " | " + page_cell(measured, name + "_server_waited_percent") + " % |\n";
 }
 
 std::string open_lines(const bench_summary& measured) {
-  std::string text = "| workload | offered/s | achieved/s | p50, us | p99, us | p99.9, us | longest, us |\n|---|---|---|---|---|---|---|\n";
+  std::string text =
+      "| workload | offered/s | achieved/s | p50, us | p99, us | p99.9, us | longest, us | server without its CPU "
+      "|\n|---|---|---|---|---|---|---|---|\n";
   for (const http_workload_name& each : http_workloads) {
     const std::string name(each.name);
     text += open_line(measured, name, name + "_open");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "perf/bench_load.hpp"
 #include "perf/ingest_publisher.hpp"
@@ -19,11 +18,10 @@ const std::string& engine_prefix() {
 
 }  // namespace
 
-http_stage::http_stage(const http_load_plan& plan, const bench_server::place& where, const ingest_frames& frames, double blocks_per_s)
-    : frames_(frames) {
+http_stage::http_stage(int load_cpu, const bench_server::place& where, const ingest_frames& frames, double blocks_per_s) : frames_(frames) {
   raise_file_limit();
   const ingest_load load{.frames = &frames, .streams = frames.streams(), .blocks_per_s = blocks_per_s};
-  publishers_ = std::make_unique<ingest_process>(static_cast<int>(plan.load_cpu), [this, load] { ingest_publisher(*board_, load).run(); });
+  publishers_ = std::make_unique<ingest_process>(load_cpu, [this, load] { ingest_publisher(*board_, load).run(); });
   wait_for("publishers", [this] {
     if (publishers_->has_ended()) throw std::runtime_error("the publishers have ended");
     return board_->is_bound.load();

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "perf/bench_caller.hpp"
 #include "perf/bench_server.hpp"
-#include "perf/http_plan.hpp"
 #include "perf/ingest_board.hpp"
 #include "perf/ingest_frames.hpp"
 #include "perf/ingest_process.hpp"
@@ -19,7 +19,7 @@ namespace kvc::perf {
 class http_stage {
  public:
   /// `frames` outlive the stage; `blocks_per_s` of 0 publishes them as fast as the transport takes them. Throws std::runtime_error.
-  http_stage(const http_load_plan& plan, const bench_server::place& where, const ingest_frames& frames, double blocks_per_s);
+  http_stage(int load_cpu, const bench_server::place& where, const ingest_frames& frames, double blocks_per_s);
   ~http_stage();
   http_stage(const http_stage&) = delete;
   http_stage& operator=(const http_stage&) = delete;
@@ -30,14 +30,18 @@ class http_stage {
   void wait_until_applied(double share);
   /// Blocks of the batches that are in the index, stored and removed.
   [[nodiscard]] std::uint64_t applied_blocks();
+  /// Per stream, how many batches the server has applied, empty ones included.
+  [[nodiscard]] std::vector<std::uint64_t> applied();
+  /// Number of the first of a stream's frames.
+  [[nodiscard]] std::uint64_t first_number(std::uint32_t stream) const noexcept { return board_->next_number[stream]; }
+  /// When the first batch was sent, by `ingest_now`; 0: not yet.
+  [[nodiscard]] std::int64_t started_ns() const noexcept { return board_->first_sent_ns; }
   /// Throws std::runtime_error unless the server holds exactly what the engines do; everything is applied.
   void check();
 
   [[nodiscard]] const bench_server& server() const noexcept { return *server_; }
 
  private:
-  /// Per stream, how many batches the server has applied, empty ones included.
-  [[nodiscard]] std::vector<std::uint64_t> applied();
   void register_all();
   void be_heard();
 
