@@ -164,12 +164,16 @@ void blend_table::unlink(std::uint32_t id) {
   (one.newer == no_record ? newest_ : chunks_[one.newer].older) = one.older;
 }
 
+std::uint64_t blend_table::hash_at(std::uint32_t object) const {
+  return digest_of(objects_[object].text.view(), objects_[object].is_hex);
+}
+
 std::uint32_t blend_table::find_object(const packed_text& key, std::uint64_t digest) const {
   std::uint32_t found = no_record;
-  (void)objects_by_text_.find(digest, [&](name_spot spot) {
-    const object_record& one = objects_[number_of(spot)];
+  (void)objects_by_text_.find(digest, [&](std::uint32_t id) {
+    const object_record& one = objects_[id];
     if (one.is_hex != key.is_hex() || one.text.view() != key.bytes()) return false;
-    found = number_of(spot);
+    found = id;
     return true;
   });
   return found;
@@ -179,7 +183,7 @@ std::uint32_t blend_table::find_object(const packed_text& key, std::uint64_t dig
 std::uint32_t blend_table::join_object(const packed_text& key, std::uint64_t digest) {
   if (const std::uint32_t known = find_object(key, digest); known != no_record) return known;
   const std::uint32_t id = objects_.take();
-  if (!objects_by_text_.add(digest, spot_of_number(id))) {
+  if (!objects_by_text_.add(digest, id, *this)) {
     objects_.give_back(id);
     return no_record;
   }
@@ -195,7 +199,7 @@ std::uint32_t blend_table::join_object(const packed_text& key, std::uint64_t dig
 void blend_table::leave_object(std::uint32_t id) {
   const object_record& one = objects_[id];
   if (one.first != no_record) return;
-  objects_by_text_.remove(digest_of(one.text.view(), one.is_hex), spot_of_number(id));
+  objects_by_text_.remove(hash_at(id), id);
   text_bytes_ -= one.text.heap_bytes();
   objects_.give_back(id);
 }

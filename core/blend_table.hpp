@@ -37,7 +37,7 @@ struct blend_counters {
 /// the table is full, the chunk that has gone longest without being matched or published makes room; nothing else ties it to what is
 /// stored. (Spec coordinator-api, "CacheBlend directory"; there slots collide and entries are lost, here none is.) Memory: fixed tables of
 /// some 20 bytes per chunk of the bound, and some 100 per chunk present. Pure; one lane. Queries go through `blend_query`.
-class blend_table {
+class blend_table final : private named_records {
  public:
   struct options {
     std::size_t chunk_tokens = 256;                        ///< tokens per chunk, at least 1
@@ -114,6 +114,10 @@ class blend_table {
     std::uint64_t mixed = 0;
     std::uint64_t key_digest = 0;
   };
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const override;
+  void expect_at(unsigned step, std::uint32_t object) const noexcept override {
+    if (step == 1) objects_.prefetch(object);
+  }
   bool insert(std::uint32_t in, const newcomer& one, std::string_view key, std::uint64_t old_st);
   void erase(std::uint32_t id);
   void append_newest(std::uint32_t id);

@@ -3,16 +3,15 @@
 namespace kvc::core {
 
 void key_store::prefetch_record(std::uint64_t digest) const noexcept {
-  (void)by_digest_.find(digest, [&](name_spot spot) {
-    records_.prefetch(number_of(spot));
+  (void)by_digest_.find(digest, [&](std::uint32_t id) {
+    records_.prefetch(id);
     return true;
   });
 }
 
 std::uint32_t key_store::find(const object_key& key, std::uint64_t digest) const noexcept {
   std::uint32_t found = no_record;
-  (void)by_digest_.find(digest, [&](name_spot spot) {
-    const std::uint32_t id = number_of(spot);
+  (void)by_digest_.find(digest, [&](std::uint32_t id) {
     const tracked_key& one = records_[id];
     if (one.hash.view() != key.hash || !layouts_.matches(one.layout, key) || salts_[one.salt].name != key.salt) return false;
     found = id;
@@ -25,7 +24,7 @@ result<std::uint32_t> key_store::add(const object_key& key, std::uint64_t digest
   const auto layout = layouts_.join(key);
   if (!layout) return layout.error();
   const std::uint32_t id = records_.take();
-  if (!by_digest_.add(digest, spot_of_number(id))) {
+  if (!by_digest_.add(digest, id, *this)) {
     records_.give_back(id);
     layouts_.leave(*layout);
     return make_error_code(errc::keys_exhausted);
@@ -41,7 +40,7 @@ result<std::uint32_t> key_store::add(const object_key& key, std::uint64_t digest
 
 void key_store::erase(std::uint32_t id) {
   tracked_key& gone = records_[id];
-  by_digest_.remove(key_digest(key_of(id)), spot_of_number(id));
+  by_digest_.remove(key_digest(key_of(id)), id);
   heap_bytes_ -= gone.hash.heap_bytes();
   layouts_.leave(gone.layout);
   --salts_[gone.salt].keys;

@@ -31,7 +31,7 @@ static_assert(sizeof(tracked_key) == 64);
 /// into `layout_table`, its salt one into `salt_table`, and a compact table leads from the digest of all of it to the record: 75 to 90
 /// bytes per key in all. Nothing is ever moved as a whole: records lie in pages, and the table grows by dividing segments. The store knows
 /// nothing of order or sums; see `key_order.hpp` and `usage.hpp`. Pure; one lane.
-class key_store {
+class key_store final : private named_records {
  public:
   /// Brings the table's line of a digest near; some keys ahead of `find`.
   void prefetch(std::uint64_t digest) const noexcept { by_digest_.prefetch(digest); }
@@ -63,6 +63,11 @@ class key_store {
   }
 
  private:
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t id) const override { return key_digest(key_of(id)); }
+  void expect_at(unsigned step, std::uint32_t id) const noexcept override {
+    if (step == 1) records_.prefetch(id);
+  }
+
   slab<tracked_key> records_;
   name_table by_digest_;
   layout_table layouts_;

@@ -1,4 +1,5 @@
-// What the engines of one lane call the blocks of runs: one list of names per run and way of naming, shared by all workers that agree with it.
+// What the engines of one lane call the blocks of runs: one list of names per run and way of naming, shared by all workers that agree with
+// it.
 #pragma once
 
 #include <array>
@@ -18,16 +19,30 @@ namespace kvc::core {
 struct run;
 class lane_holdings;
 
+/// Where a name is written down: in which list, for which block of its run.
+struct name_spot {
+  std::uint32_t list = 0;    ///< below 2^24
+  std::uint32_t offset = 0;  ///< of the block in its run
+
+  friend bool operator==(const name_spot&, const name_spot&) = default;
+};
+
 /// The names of consecutive blocks of one run, from block `first` on. One cache line, but for the names themselves.
 struct alignas(64) naming {
-  run* in = nullptr;                  ///< null: unused, may be given out again
-  engine_hash* names = nullptr;       ///< in the arena
+  run* in = nullptr;             ///< null: unused, may be given out again
+  engine_hash* names = nullptr;  ///< in the arena
   std::uint32_t count = 0;
   std::uint32_t capacity = 0;
-  std::uint64_t space = 0;            ///< names are compared within a space only
-  std::uint32_t users = 0;            ///< holdings that count on these names; each pins the run
+  std::uint64_t space = 0;  ///< names are compared within a space only
+  std::uint32_t users = 0;  ///< holdings that count on these names; each pins the run
   std::uint32_t first = 0;
   std::unique_ptr<std::vector<std::uint32_t>> gaps;  ///< offsets whose name is written here but cannot be found; sorted; almost always null
+  /// A place in the table has 8 bits for names of one list, so a list with more takes another number for each 256 names: these.
+  std::unique_ptr<std::vector<std::uint32_t>> further;
+  std::uint32_t goes_on_for = no_list;  ///< not a list of its own: a further number of this one
+  std::uint32_t part = 0;               ///< the how manieth 256 names of it
+
+  static constexpr std::uint32_t no_list = 0xFFFF'FFFF;
 
   /// One past the last named block.
   [[nodiscard]] std::uint32_t end() const noexcept { return first + count; }
@@ -41,11 +56,11 @@ struct alignas(64) naming {
 /// The names of one lane.
 ///
 /// Story: engines with the same seed call the same block by the same name, so a name is written down once per lane and block, not once per
-/// worker: in the list of its run, and in the table that leads there. A worker that holds the beginning of a run under the names of its list
-/// needs no memory per block. Within one space (workers of one base partition) a name leads to one spot at most; a second use of the same
-/// name for another block is refused here, and the worker remembers it by itself.
-/// Lane: belongs to one lane; shared by the lane_blocks of its workers.
-class lane_names {
+/// worker: in the list of its run, and in the table that leads there. A worker that holds the beginning of a run under the names of its
+/// list needs no memory per block. Within one space (workers of one base partition) a name leads to one spot at most; a second use of the
+/// same name for another block is refused here, and the worker remembers it by itself. Lane: belongs to one lane; shared by the lane_blocks
+/// of its workers.
+class lane_names final : private named_records {
  public:
   lane_names() = default;
   ~lane_names();
@@ -92,7 +107,18 @@ class lane_names {
   [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 
  private:
-  [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t offset, engine_hash name, std::uint64_t hash);
+  static constexpr unsigned part_bits = 8;
+  static constexpr std::uint32_t part_names = 1U << part_bits;
+
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override;
+  void expect_at(unsigned step, std::uint32_t place) const noexcept override;
+  [[nodiscard]] name_spot spot_at(std::uint32_t place) const noexcept;
+  /// The number, of a list or a further one, under which name number `index` of a list is found.
+  [[nodiscard]] std::uint32_t number_for(std::uint32_t list, std::uint32_t index) const noexcept;
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t list, std::uint32_t index) const noexcept;
+  [[nodiscard]] std::uint32_t new_number();
+  void drop_numbers(naming& of, std::uint32_t names_kept);
+  [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t index, engine_hash name, std::uint64_t hash);
   void forget(std::uint32_t list, std::uint32_t from);
   void reserve(naming& list, std::uint32_t names);
 

@@ -5,13 +5,13 @@ namespace kvc::core {
 result<std::uint32_t> layout_table::join(const object_key& key) {
   const std::uint64_t hash = layout_digest(key);
   std::uint32_t id = 0;
-  const bool is_known = by_digest_.find(hash, [&](name_spot spot) {
-    id = number_of(spot);
+  const bool is_known = by_digest_.find(hash, [&](std::uint32_t candidate) {
+    id = candidate;
     return matches(id, key);
   });
   if (!is_known) {
     id = free_.empty() ? static_cast<std::uint32_t>(layouts_.size()) : free_.back();
-    if (!by_digest_.add(hash, spot_of_number(id))) return make_error_code(errc::keys_exhausted);
+    if (!by_digest_.add(hash, id, *this)) return make_error_code(errc::keys_exhausted);
     if (free_.empty()) {
       layouts_.emplace_back();
     } else {
@@ -26,12 +26,16 @@ result<std::uint32_t> layout_table::join(const object_key& key) {
 
 void layout_table::leave(std::uint32_t id) {
   if (--layouts_[id].keys != 0) return;
-  object_key key;
-  fill(id, key);
-  by_digest_.remove(layout_digest(key), spot_of_number(id));
-  text_bytes_ -= key.model.size();
+  by_digest_.remove(hash_at(id), id);
+  text_bytes_ -= layouts_[id].model.size();
   layouts_[id] = {};
   free_.push_back(id);
+}
+
+std::uint64_t layout_table::hash_at(std::uint32_t id) const {
+  object_key key;
+  fill(id, key);
+  return layout_digest(key);
 }
 
 void layout_table::fill(std::uint32_t id, object_key& key) const noexcept {

@@ -14,7 +14,7 @@ namespace kvc::core {
 
 /// Layouts by number, counted by the keys that use them: a few dozen stand for millions of keys.
 /// Pure; one lane.
-class layout_table {
+class layout_table final : private named_records {
  public:
   /// The number of the layout of `key`, which is used by one more key now. Errors: `keys_exhausted`.
   [[nodiscard]] result<std::uint32_t> join(const object_key& key);
@@ -38,6 +38,9 @@ class layout_table {
     std::uint64_t object_group = 0;
     std::uint64_t keys = 0;
   };
+
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t id) const override;
+  void expect_at(unsigned, std::uint32_t) const noexcept override {}  // few
 
   std::deque<layout> layouts_;
   std::vector<std::uint32_t> free_;

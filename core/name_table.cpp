@@ -1,5 +1,6 @@
 #include "core/name_table.hpp"
 
+#include <bit>
 #include <new>
 #include <utility>
 
@@ -23,35 +24,76 @@ std::uint64_t name_table::new_segment(unsigned bits) {
     made = new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
   }
   counts_.push_back({.used = 0, .bits = static_cast<std::uint16_t>(bits)});
-  return reinterpret_cast<std::uintptr_t>(made) | std::uint64_t{number} << address_bits;
+  return reinterpret_cast<std::uintptr_t>(made) | window_of(bits) | std::uint64_t{number} << address_bits;
 }
 
 /// Precondition: there is room somewhere.
-void name_table::place(segment& into, std::uint8_t tag, std::uint64_t entry) noexcept {
-  for (std::size_t at = entry % buckets;; at = (at + 1) % buckets) {
+void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::uint32_t place) noexcept {
+  for (std::size_t at = home;; at = (at + 1) % buckets) {
     bucket& line = into[at];
-    if (const std::uint64_t free = line.ways_with(0); free != 0) {
-      const std::size_t way = static_cast<std::size_t>(std::countr_zero(free)) / 8;
+    if (const unsigned free = line.ways_with(0); free != 0) {
+      const auto way = static_cast<std::size_t>(std::countr_zero(free));
       line.tags[way] = tag;
-      line.spots[way] = entry;
+      line.places[way] = place;
+      if (at != home) line.guests = static_cast<std::uint16_t>(line.guests | 1U << way);
       return;
     }
-    if (line.passed_on != 255) ++line.passed_on;
+    ++line.passed_on;
   }
 }
 
-bool name_table::add(std::uint64_t hash, name_spot spot) {
+bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_records& all) {
   if (directory_.empty()) directory_.push_back(new_segment(0));
-  while (count_of(hash).used >= split_above) {
-    if (!divide(hash)) return false;
+  for (std::size_t number = directory_word(hash) >> address_bits; counts_[number].used >= limit_of(number);
+       number = directory_word(hash) >> address_bits) {
+    if (!divide(hash, all)) return false;
   }
   ++count_of(hash).used;
-  place(segment_of(hash), tag_of(hash), packed(hash, spot));
+  const std::uint64_t word = directory_word(hash);
+  put(address_in(word), hash % buckets, tag_of(hash, word & window_mask), place);
   ++size_;
   return true;
 }
 
-bool name_table::divide(std::uint64_t hash) {
+/// Of a segment that is being divided: what has to be asked for its hash.
+struct name_table::division {
+  segment& low;
+  segment& high;
+  unsigned bits = 0;  ///< after it
+  std::uint16_t moved = 0;
+  std::vector<std::uint32_t> unknown;
+
+  void give(bool is_high, std::size_t home, std::uint16_t tag, std::uint32_t place) {
+    put(is_high ? high : low, home, tag, place);
+    moved = static_cast<std::uint16_t>(moved + (is_high ? 1 : 0));
+  }
+  /// What can be told from a line alone.
+  void take(const bucket& line, std::size_t at) {
+    const bool knows_tags = bits % window_step != 0;
+    const unsigned deciding = 15 - (bits - 1) % window_step;
+    for (std::size_t way = 0; way < ways; ++way) {
+      if (line.tags[way] == 0) continue;
+      if (knows_tags && (line.guests >> way & 1U) == 0) {
+        give((line.tags[way] >> deciding & 1U) != 0, at, line.tags[way], line.places[way]);
+      } else {
+        unknown.push_back(line.places[way]);
+      }
+    }
+  }
+  void ask(const named_records& all) {
+    constexpr std::size_t ahead = 12;  // as many as a CPU waits for at once
+    for (std::size_t i = 0; i < unknown.size() + 2 * ahead; ++i) {
+      if (i < unknown.size()) all.expect_at(1, unknown[i]);
+      if (i >= ahead && i - ahead < unknown.size()) all.expect_at(2, unknown[i - ahead]);
+      if (i < 2 * ahead) continue;
+      const std::uint32_t place = unknown[i - 2 * ahead];
+      const std::uint64_t hash = all.hash_at(place);
+      give((hash >> (64 - bits) & 1) != 0, hash % buckets, tag_of(hash, window_of(bits)), place);
+    }
+  }
+};
+
+bool name_table::divide(std::uint64_t hash, const named_records& all) {
   const std::uint64_t old_word = directory_word(hash);
   const std::size_t old_number = old_word >> address_bits;
   if (counts_[old_number].bits == most_bits) return false;
@@ -62,45 +104,40 @@ bool name_table::divide(std::uint64_t hash) {
     ++bits_;
   }
   const unsigned bits = ++counts_[old_number].bits;
-  segment& old = address_in(old_word);
-  auto low = std::make_unique<segment>();
+  const std::uint64_t low_word = (old_word & ~window_mask) | window_of(bits);
   const std::uint64_t high_word = new_segment(bits);
-  segment& high = address_in(high_word);
-  std::uint16_t moved = 0;
-  for (const bucket& line : old) {
-    for (std::size_t way = 0; way < ways; ++way) {
-      if (line.tags[way] == 0) continue;
-      const auto leading = line.spots[way] >> 8 & 0xFFFF;  // the 16 leading bits of the hash
-      const bool is_high = (leading >> (most_bits - bits) & 1) != 0;
-      place(is_high ? high : *low, line.tags[way], line.spots[way]);
-      moved = static_cast<std::uint16_t>(moved + (is_high ? 1 : 0));
-    }
-  }
-  old = *low;
-  counts_[old_number].used = static_cast<std::uint16_t>(counts_[old_number].used - moved);
-  counts_[high_word >> address_bits].used = moved;
+  const segment old = address_in(old_word);
+  address_in(old_word) = segment{};
+  division parts{.low = address_in(low_word), .high = address_in(high_word), .bits = bits, .moved = 0, .unknown = {}};
+  for (std::size_t at = 0; at < buckets; ++at) parts.take(old[at], at);
+  parts.ask(all);
+  counts_[old_number].used = static_cast<std::uint16_t>(counts_[old_number].used - parts.moved);
+  counts_[high_word >> address_bits].used = parts.moved;
   const std::size_t span = std::size_t{1} << (bits_ - bits);
   const std::size_t first = static_cast<std::size_t>(hash >> (64 - bits_)) / (2 * span) * (2 * span);
-  for (std::size_t i = 0; i < span; ++i) directory_[first + span + i] = high_word;
+  for (std::size_t i = 0; i < span; ++i) {
+    directory_[first + i] = low_word;
+    directory_[first + span + i] = high_word;
+  }
   return true;
 }
 
-void name_table::remove(std::uint64_t hash, name_spot spot) noexcept {
+void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   if (directory_.empty()) return;
-  segment& in = segment_of(hash);
-  const std::uint64_t entry = packed(hash, spot);
+  const std::uint64_t word = directory_word(hash);
+  segment& in = address_in(word);
+  const std::uint16_t tag = tag_of(hash, word & window_mask);
   const std::size_t home = hash % buckets;
   for (std::size_t i = 0, at = home; i < buckets; ++i, at = (at + 1) % buckets) {
     bucket& line = in[at];
-    for (std::uint64_t rest = line.ways_with(tag_of(hash)); rest != 0; rest &= rest - 1) {
-      const std::size_t way = static_cast<std::size_t>(std::countr_zero(rest)) / 8;
-      if (line.spots[way] != entry) continue;
+    for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
+      const auto way = static_cast<std::size_t>(std::countr_zero(rest));
+      if (line.places[way] != place) continue;
       line.tags[way] = 0;
+      line.guests = static_cast<std::uint16_t>(line.guests & ~(1U << way));
       --count_of(hash).used;
       --size_;
-      for (std::size_t back = home; back != at; back = (back + 1) % buckets) {
-        if (in[back].passed_on != 255) --in[back].passed_on;
-      }
+      for (std::size_t back = home; back != at; back = (back + 1) % buckets) --in[back].passed_on;
       return;
     }
     if (line.passed_on == 0) return;
