@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/heap_policy.hpp"
 #include "app/process_limits.hpp"
 #include "app/publishers.hpp"
 #include "net/log.hpp"
@@ -23,6 +24,17 @@ void set_levels(const settings& values) {
   }
   for (const auto& [module, level] : values.log_modules) log::set_level(module, level);
 }
+
+/// What the coordinator shares with everybody else.
+net::coordinator_settings coordinator_settings_of(const settings& values) {
+  net::coordinator_settings wanted = values.coordinator;
+  wanted.auth_tokens = values.http.auth_tokens;
+  wanted.auth_read_tokens = values.http.auth_read_tokens;
+  return wanted;
+}
+
+/// An address as URLs have it.
+std::string in_url(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
 
 std::string joined(const std::vector<std::uint16_t>& ports) {
   std::string text;
@@ -47,7 +59,9 @@ application::application(settings values, const std::vector<std::string>& warnin
             .version = KVC_VERSION,
             .auth_tokens = values_.http.auth_tokens,
             .auth_read_tokens = values_.http.auth_read_tokens}),
-      server_(lanes_, api_, values_.http) {
+      coordinator_(lanes_, coordinator_settings_of(values_)),
+      surface_(api_, coordinator_),
+      server_(lanes_, surface_, values_.http) {
   set_levels(values_);
   for (const std::string& warning : warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
 }
@@ -69,9 +83,14 @@ exit_code application::start() {
   for (const std::string& fault : publishers.errors) log::error(log::module::app, "configuration", {{"error", fault}});
   if (!publishers.errors.empty()) return exit_code::bad_configuration;
 
+  keep_request_buffers();
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
+  if (const auto unreadable = coordinator_.load_quotas()) {
+    log::error(log::module::app, "cannot read the quotas", {{"file", values_.coordinator.quota_file}, {"reason", *unreadable}});
+    return exit_code::failed;
+  }
   if (!listen()) return exit_code::failed;
 
   prepare_signals();
@@ -85,12 +104,16 @@ exit_code application::start() {
 
   if (!register_publishers(std::move(publishers.registrations))) return exit_code::failed;
 
+  coordinator_.start();
   server_.start();
   stops_.emplace_back([this] {
     server_.stop_accepting();
     return true;
   });
   log::info(log::module::app, "listening", {{"host", values_.http_host}, {"ports", joined(server_.ports())}});
+  // In the words that scripts of the other service wait for.
+  const std::string url = "http://" + in_url(values_.http_host) + ":" + std::to_string(server_.ports().back());
+  log::info(log::module::app, "MP coordinator listening on " + url);
 
   asio::post(lanes_.at(0).context, [this] { notify_->start(); });
   stops_.emplace_back([this] {

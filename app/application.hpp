@@ -19,8 +19,10 @@
 #include "core/medium.hpp"
 #include "core/registration.hpp"
 #include "net/api_service.hpp"
+#include "net/coordinator_service.hpp"
 #include "net/fleet_service.hpp"
 #include "net/http_server.hpp"
+#include "net/joint_service.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
 
@@ -62,6 +64,8 @@ class application {
   net::runtime lanes_;
   net::fleet_service fleet_;
   net::api_service api_;
+  net::coordinator_service coordinator_;
+  net::joint_service surface_;  ///< of the two before it
   net::http_server server_;
   std::optional<signals> signals_;
   std::optional<service_notify> notify_;

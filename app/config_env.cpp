@@ -1,11 +1,14 @@
 #include "app/config_env.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <variant>
+
+#include "app/config_texts.hpp"
 
 namespace kvc::app {
 
@@ -17,7 +20,8 @@ config_inputs process_inputs(int argc, const char* const* argv) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals);
-    if (name.starts_with("KVC_") || name == "CONDUCTOR_CONFIG_PATH" || name == "JOURNAL_STREAM") {
+    if (name.starts_with("KVC_") || name.starts_with("LMCACHE_MP_COORDINATOR_") || name == "CONDUCTOR_CONFIG_PATH" ||
+        name == "JOURNAL_STREAM") {
       inputs.variables.emplace(name, entry.substr(equals + 1));
     }
   }
@@ -26,10 +30,52 @@ config_inputs process_inputs(int argc, const char* const* argv) {
   return inputs;
 }
 
+namespace {
+
+/// Whether the other service would take a number out of this text. It goes on with the default where it cannot.
+bool spells_number(const field_info& field, const std::string& text) {
+  std::uint64_t whole = 0;
+  if (std::holds_alternative<integer_access>(field.access)) return parse_whole(text.starts_with('-') ? text.substr(1) : text, whole);
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  return failed == std::errc{} && stop == end;
+}
+
+/// A variable of the other service, by its rules: a number that is none is warned of and left out; every word that does not say yes says
+/// no. What is out of range stops the start, here as there. (Source: spec coordinator-api, section 4.)
+void read_coordinator_variable(const std::string& name, const std::string& text, std::vector<found_value>& found,
+                               std::vector<std::string>& warnings) {
+  const field_info* const field = find_coordinator_variable(name);
+  if (field == nullptr) {
+    warnings.push_back("environment variable " + name + " is not a setting");
+    return;
+  }
+  std::string value = text;
+  while (value.starts_with(' ')) value.erase(0, 1);
+  while (value.ends_with(' ')) value.pop_back();
+  if (std::holds_alternative<boolean_access>(field->access)) {
+    constexpr std::array<std::string_view, 4> yes{"1", "true", "yes", "on"};
+    std::ranges::transform(value, value.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    value = std::ranges::find(yes, std::string_view(value)) != yes.end() ? "true" : "false";
+  } else if (!std::holds_alternative<text_access>(field->access) && !std::holds_alternative<list_access>(field->access) &&
+             !spells_number(*field, value)) {
+    warnings.push_back("environment variable " + name + " = " + text.substr(0, 80) + " is not a number; the default is used");
+    return;
+  }
+  found.push_back({field, {raw_value::form::loose_text, value, {}}, "environment variable " + name});
+}
+
+}  // namespace
+
 std::vector<found_value> read_environment(const environment& variables, std::vector<std::string>& warnings) {
   // Read by the scripts that set up and run the project, which may export them to us.
   constexpr std::array<std::string_view, 2> of_scripts{"KVC_NO_INSTALL", "KVC_TRACE"};
   std::vector<found_value> found;
+  // First, so that the server's own names outrank them.
+  for (const auto& [name, text] : variables) {
+    if (name.starts_with("LMCACHE_MP_COORDINATOR_")) read_coordinator_variable(name, text, found, warnings);
+  }
   for (const auto& [name, text] : variables) {
     if (!name.starts_with("KVC_") || std::ranges::find(of_scripts, name) != of_scripts.end()) continue;
     std::string field_name;

@@ -35,6 +35,33 @@ template <class Reach>
           .most = most};
 }
 
+/// The same for a number with a fraction, or a duration in seconds.
+template <class Reach>
+[[nodiscard]] constexpr decimal_access decimal(Reach, double least, double most, bool without_least = false) {
+  return {.get =
+              [](const settings& from) {
+                const auto& value = Reach{}(from);
+                if constexpr (requires { value.count(); }) {
+                  return value.count();
+                } else {
+                  return value;
+                }
+              },
+          .put =
+              [](settings& into, double value) {
+                auto& target = Reach{}(into);
+                target = std::remove_reference_t<decltype(target)>(value);
+              },
+          .least = least,
+          .most = most,
+          .without_least = without_least};
+}
+
+template <class Reach>
+[[nodiscard]] constexpr boolean_access yes_or_no(Reach) {
+  return {.get = [](const settings& from) { return Reach{}(from); }, .put = [](settings& into, bool value) { Reach{}(into) = value; }};
+}
+
 [[nodiscard]] constexpr integer_access size(integer_access bytes) {
   bytes.is_size = true;
   return bytes;
@@ -62,8 +89,12 @@ constexpr std::uint64_t mib = kib * kib;
 constexpr std::uint64_t gib = mib * kib;
 constexpr std::uint64_t tib = gib * kib;
 constexpr std::uint64_t hour_ms = 3'600'000;
+constexpr std::uint64_t day_ms = 24 * hour_ms;
+constexpr double ten_years_s = 315'360'000;
 constexpr std::uint64_t any_u64 = ~std::uint64_t{0};
 
+constexpr std::string_view host_words =
+    "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address";
 constexpr std::string_view token_words = "a list of tokens of 1 to 4096 letters, digits and -._~+/=; empty = none";
 
 constexpr std::array rows{
@@ -76,12 +107,16 @@ constexpr std::array rows{
     field_info{"process", "shutdown_timeout_ms", whole(KVC_AT(shutdown_timeout), 0, hour_ms), "0 = do not wait",
                "how long running requests may take to finish after the first TERM"},
 
-    field_info{"http", "http_host", text_access{get_http_host, put_http_host},
-               "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address", "address to listen on"},
+    // Before the row it changes, so that the plain name outranks it.
+    field_info{"http", "coordinator_host", text_access{get_http_host, put_coordinator_host}, "as http_host, or localhost",
+               "the MP coordinator's name for http_host", "http_host"},
+    field_info{"http", "http_host", text_access{get_http_host, put_http_host}, host_words, "address to listen on"},
     field_info{"http", "http_ports", list_access{get_http_ports, put_http_ports, true},
                "1 to 16 different ports of 0..65535; 0 = a free port, told in the log", "every route is served on every one of these ports"},
     field_info{"http", "http_server_port", integer_access{get_first_port, put_first_port, 0, 65'535}, "0 = a free port",
                "the Conductor's name for the first of http_ports", "http_ports"},
+    field_info{"http", "coordinator_port", integer_access{get_last_port, put_last_port, 0, 65'535}, "0 = a free port",
+               "the MP coordinator's name for the last of http_ports", "http_ports"},
     field_info{"http", "http_idle_timeout_ms", whole(KVC_AT(http.idle_timeout), 10, 24 * hour_ms), "",
                "how long a connection may wait between requests"},
     field_info{"http", "http_header_timeout_ms", whole(KVC_AT(http.header_timeout), 10, hour_ms), "",
@@ -118,9 +153,50 @@ constexpr std::array rows{
     field_info{"streams", "stream_replay_attempts", whole(KVC_AT(streams.replay_attempts), 1, 1'000), "",
                "requests without progress before a gap is given up"},
     field_info{"streams", "stream_idle_check_ms", whole(KVC_AT(streams.idle_check), 10, hour_ms), "",
-               "how often an idle stream looks at its connection"},
+               "how often an idle stream looks at its connection; five times as long when nothing depends on it"},
+    field_info{"streams", "stream_after_loss", text_access{get_after_loss, put_after_loss}, "drop or keep",
+               "what happens to blocks that a batch lost for good may have removed: they leave, or they stay and may be overstated"},
+    field_info{"streams", "stream_stale_after_ms", whole(KVC_AT(streams.stale_after), 0, day_ms), "0 = never",
+               "silence, neither a batch nor a connection, after which a stream is stale"},
+    field_info{"streams", "stream_evict_after_ms", whole(KVC_AT(streams.evict_after), 0, day_ms),
+               "0 = never; else not before the stream is stale", "silence after which the blocks of a stream leave"},
     field_info{"streams", "ready_grace_ms", whole(KVC_AT(streams.ready_grace), 0, hour_ms), "0 = new streams never hold back readiness",
                "how long a new stream that is not whole yet may hold back readiness"},
+
+    field_info{"coordinator", "coordinator_instance_timeout", decimal(KVC_AT(coordinator.instance_timeout), 0, ten_years_s, true), "",
+               "seconds of silence after which an MP server is dropped"},
+    field_info{"coordinator", "coordinator_health_check_interval", decimal(KVC_AT(coordinator.health_check_interval), 0, ten_years_s),
+               "0 = never", "seconds between two looks for silent MP servers"},
+    field_info{"coordinator", "coordinator_eviction_check_interval", decimal(KVC_AT(coordinator.eviction_check_interval), 0, ten_years_s),
+               "0 = never", "seconds between two eviction cycles"},
+    field_info{"coordinator", "coordinator_eviction_ratio", decimal(KVC_AT(coordinator.eviction_ratio), 0, 1), "",
+               "share of a cache salt's objects that a cycle evicts"},
+    field_info{"coordinator", "coordinator_trigger_watermark", decimal(KVC_AT(coordinator.trigger_watermark), 0, 1, true), "",
+               "share of its quota at which a cache salt is evicted from"},
+    field_info{"coordinator", "coordinator_eviction_unit", text_access{get_eviction_unit, put_eviction_unit}, "keys or bytes",
+               "evict by share of objects, or as many as bring the usage under the watermark"},
+    field_info{"coordinator", "coordinator_blend_chunk_size", whole(KVC_AT(coordinator.blend_chunk_size), 1, 1'048'576), "",
+               "tokens per chunk of the CacheBlend directory; must be that of the MP servers"},
+    field_info{"coordinator", "coordinator_blend_probe_stride", whole(KVC_AT(coordinator.blend_probe_stride), 1, 1'048'576), "",
+               "tokens from one offset of a prompt that is looked at to the next"},
+    field_info{"coordinator", "coordinator_blend_max_chunks", whole(KVC_AT(coordinator.blend_max_chunks), 1'024, 1'073'741'824), "",
+               "chunks the directory holds; beyond, the least recently used ones leave"},
+    field_info{"coordinator", "coordinator_timeout_keep_alive", whole(KVC_AT(coordinator.timeout_keep_alive), 1, 86'400), "",
+               "seconds a connection may wait after a request to the coordinator; more than the MP servers' heartbeat interval"},
+    field_info{"coordinator", "coordinator_enable_startup_resync", yes_or_no(KVC_AT(coordinator.enable_startup_resync)), "true or false",
+               "ask an MP server at the start what lies in the shared storage"},
+    field_info{"coordinator", "coordinator_resync_poll_interval", decimal(KVC_AT(coordinator.resync_poll_interval), 0, ten_years_s, true),
+               "", "seconds between two looks for an MP server to ask"},
+    field_info{"coordinator", "coordinator_resync_max_wait", decimal(KVC_AT(coordinator.resync_max_wait), 0, ten_years_s), "",
+               "seconds to wait for an MP server to ask"},
+    field_info{"coordinator", "coordinator_resync_page_size", whole(KVC_AT(coordinator.resync_page_size), 1, 1'000'000), "",
+               "objects asked for at a time; MP servers have a bound of their own"},
+    field_info{"coordinator", "coordinator_max_keys", whole(KVC_AT(coordinator.max_keys), 1, 100'000'000), "",
+               "objects whose usage is tracked; stores beyond are counted only"},
+    field_info{"coordinator", "coordinator_quota_file", text_access{get_quota_file, put_quota_file}, "a path; empty = quotas end with the process",
+               "file that keeps the quotas from one start to the next"},
+    field_info{"coordinator", "coordinator_call_timeout", decimal(KVC_AT(coordinator.call_timeout), 0, 3'600, true), "",
+               "seconds a call to an MP server may take"},
 
     field_info{"index", "index_budget", size(whole(KVC_AT(streams.index_budget), 0, tib * 1024)),
                "0 = any amount; as text also with K, M, G or T, as in 8G",

@@ -48,6 +48,8 @@ class flag_reader {
       read_config_path(std::move(value));
     } else if (const field_info* const field = find_field(name == "log" ? "log_modules" : name)) {
       read_value(*field, std::move(value));
+    } else if (const field_info* const known_elsewhere = find_coordinator_flag(name)) {
+      read_value(*known_elsewhere, std::move(value));
     } else if (const field_info* const negated = negated_field(name); negated != nullptr && !value) {
       add(*negated, "false");
     } else {

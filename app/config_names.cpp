@@ -1,6 +1,8 @@
 // Names of settings in each place they can be written, and which one a mistyped name may have meant.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <numeric>
 
 #include "app/config_fields.hpp"
@@ -10,9 +12,7 @@ namespace {
 
 /// Levenshtein distance, case and the difference between `-` and `_` aside.
 std::size_t edits_between(std::string_view left, std::string_view right) {
-  const auto plain = [](char letter) {
-    return letter == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  };
+  const auto plain = [](char letter) { return letter == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); };
   std::vector<std::size_t> row(right.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < left.size(); ++i) {
@@ -43,7 +43,45 @@ std::string legal_values(const field_info& field) {
     legal = std::to_string(whole->least) + ".." + std::to_string(whole->most);
     if (!field.legal.empty()) legal += ", ";
   }
+  if (const auto* decimal = std::get_if<decimal_access>(&field.access)) {
+    legal = (decimal->without_least ? "above " : "") + decimal_text(decimal->least) + ".." + decimal_text(decimal->most);
+    if (!field.legal.empty()) legal += ", ";
+  }
   return legal.append(field.legal);
+}
+
+std::string decimal_text(double value) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed).ptr;
+  return {digits.data(), end};
+}
+
+const field_info* find_coordinator_variable(std::string_view name) noexcept {
+  constexpr std::string_view prefix = "LMCACHE_MP_COORDINATOR_";
+  constexpr std::string_view own_prefix = "coordinator_";
+  if (!name.starts_with(prefix)) return nullptr;
+  const std::string_view rest = name.substr(prefix.size());
+  const auto same_letter = [](char left, char right) { return left == std::toupper(static_cast<unsigned char>(right)); };
+  for (const field_info& field : config_fields()) {
+    if (field.name.starts_with(own_prefix) && std::ranges::equal(rest, field.name.substr(own_prefix.size()), same_letter)) return &field;
+  }
+  return nullptr;
+}
+
+const field_info* find_coordinator_flag(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 11> flags{"host",
+                                                   "port",
+                                                   "instance-timeout",
+                                                   "health-check-interval",
+                                                   "eviction-check-interval",
+                                                   "eviction-ratio",
+                                                   "trigger-watermark",
+                                                   "blend-chunk-size",
+                                                   "blend-probe-stride",
+                                                   "timeout-keep-alive",
+                                                   "eviction-unit"};
+  if (std::ranges::find(flags, name) == flags.end()) return nullptr;
+  return find_field("coordinator-" + std::string(name));
 }
 
 std::string variable_name(std::string_view field_name) {

@@ -22,6 +22,7 @@ std::string list_as_json(const std::vector<std::string>& items, bool numbers, bo
 
 /// The setting's value as a JSON value.
 std::string value_as_json(const field_info& field, const settings& values) {
+  if (const auto* decimal = std::get_if<decimal_access>(&field.access)) return decimal_text(decimal->get(values));
   if (const auto* whole = std::get_if<integer_access>(&field.access)) return std::to_string(whole->get(values));
   if (const auto* yes_or_no = std::get_if<boolean_access>(&field.access)) return yes_or_no->get(values) ? "true" : "false";
   if (const auto* text = std::get_if<text_access>(&field.access)) return quoted(text->get(values));

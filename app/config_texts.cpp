@@ -18,6 +18,10 @@ bool put_http_host(settings& into, const std::string& text) {
   return true;
 }
 
+bool put_coordinator_host(settings& into, const std::string& text) {
+  return put_http_host(into, text == "localhost" ? "127.0.0.1" : text);
+}
+
 std::vector<std::string> get_http_ports(const settings& from) {
   std::vector<std::string> items;
   for (const std::uint16_t port : from.http_ports) items.push_back(std::to_string(port));
@@ -50,9 +54,41 @@ void put_first_port(settings& into, std::uint64_t port) {
   into.http_ports.erase(twice, into.http_ports.end());
 }
 
+std::uint64_t get_last_port(const settings& from) { return from.http_ports.back(); }
+
+void put_last_port(settings& into, std::uint64_t port) {
+  const auto narrow = static_cast<std::uint16_t>(port);
+  if (into.http_ports.size() > 1) into.http_ports.pop_back();
+  if (narrow != 0) std::erase(into.http_ports, narrow);
+  into.http_ports.push_back(narrow);
+}
+
+std::string get_eviction_unit(const settings& from) { return from.coordinator.eviction_unit == core::eviction_unit::bytes ? "bytes" : "keys"; }
+
+bool put_eviction_unit(settings& into, const std::string& text) {
+  if (text != "keys" && text != "bytes") return false;
+  into.coordinator.eviction_unit = text == "bytes" ? core::eviction_unit::bytes : core::eviction_unit::keys;
+  return true;
+}
+
+std::string get_quota_file(const settings& from) { return from.coordinator.quota_file; }
+
+bool put_quota_file(settings& into, const std::string& text) {
+  into.coordinator.quota_file = text;
+  return true;
+}
+
 std::string get_log_level(const settings& from) { return std::string(net::log::to_string(from.log_level)); }
 
 bool put_log_level(settings& into, const std::string& text) { return net::log::parse_level(text, into.log_level); }
+
+std::string get_after_loss(const settings& from) { return std::string(core::to_string(from.streams.after_loss)); }
+
+bool put_after_loss(settings& into, const std::string& text) {
+  const auto policy = core::parse_loss_policy(text);
+  if (policy) into.streams.after_loss = *policy;
+  return policy.has_value();
+}
 
 std::vector<std::string> get_log_modules(const settings& from) {
   std::vector<std::string> items;

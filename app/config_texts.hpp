@@ -21,10 +21,28 @@ namespace kvc::app {
 /// Replaces the first port. When another entry is the same port, that entry goes, so that the list stays one of different ports.
 void put_first_port(settings& into, std::uint64_t port);
 
+/// The last of `http_ports`, which is another one than the first: one is added where there is only one.
+[[nodiscard]] std::uint64_t get_last_port(const settings& from);
+void put_last_port(settings& into, std::uint64_t port);
+
+/// As `put_http_host`, and takes the word `localhost`, which the other service's users write.
+[[nodiscard]] bool put_coordinator_host(settings& into, const std::string& text);
+
+/// `keys` or `bytes`.
+[[nodiscard]] std::string get_eviction_unit(const settings& from);
+[[nodiscard]] bool put_eviction_unit(settings& into, const std::string& text);
+
+/// Any path; whether it can be written is found out at the start.
+[[nodiscard]] std::string get_quota_file(const settings& from);
+[[nodiscard]] bool put_quota_file(settings& into, const std::string& text);
+
 [[nodiscard]] std::string get_log_level(const settings& from);
 [[nodiscard]] bool put_log_level(settings& into, const std::string& text);
 
 /// Items are `module=level`.
+[[nodiscard]] std::string get_after_loss(const settings& from);
+[[nodiscard]] bool put_after_loss(settings& into, const std::string& text);
+
 [[nodiscard]] std::vector<std::string> get_log_modules(const settings& from);
 [[nodiscard]] bool put_log_modules(settings& into, const std::vector<std::string>& items);
 

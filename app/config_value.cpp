@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 #include "app/config_texts.hpp"
 
@@ -39,6 +40,18 @@ std::string assign_to(const integer_access& access, const raw_value& value, sett
   if ((!is_text && value.written != form::json_number) || !looks_whole(value.text)) return "is not a whole number";
   std::uint64_t number = 0;
   if (!parse_whole(value.text, number) || number < access.least || number > access.most) return "is out of range";
+  access.put(into, number);
+  return {};
+}
+
+std::string assign_to(const decimal_access& access, const raw_value& value, settings& into) {
+  const bool is_text = value.written == form::loose_text;
+  double number = 0;
+  const char* const end = value.text.data() + value.text.size();
+  const auto [stop, failed] = std::from_chars(value.text.data(), end, number);
+  if ((!is_text && value.written != form::json_number) || failed != std::errc{} || stop != end) return "is not a number";
+  const bool is_in_range = number >= access.least && number <= access.most && !(access.without_least && number == access.least);
+  if (!is_in_range) return "is out of range";
   access.put(into, number);
   return {};
 }
@@ -89,9 +102,10 @@ std::string bad_value_line(const field_info& field, const raw_value& value, std:
   constexpr std::size_t longest_shown = 80;
   std::string shown = field.secret ? "(hidden)" : value.text.substr(0, longest_shown);
   if (!field.secret && value.text.size() > longest_shown) shown += "...";
-  std::ranges::replace_if(shown, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
-  return std::string(field.name) + " = " + (shown.empty() ? "(empty)" : shown) + " " + std::string(wrong) + "; legal: " +
-         legal_values(field) + " (from " + std::string(source) + ")";
+  std::ranges::replace_if(
+      shown, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
+  return std::string(field.name) + " = " + (shown.empty() ? "(empty)" : shown) + " " + std::string(wrong) +
+         "; legal: " + legal_values(field) + " (from " + std::string(source) + ")";
 }
 
 }  // namespace kvc::app

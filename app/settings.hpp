@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/block_hasher.hpp"
+#include "net/coordinator_settings.hpp"
 #include "net/fleet_service.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
@@ -34,6 +35,8 @@ struct settings {
   std::vector<std::uint16_t> http_ports{13333, 9300};
   net::http_settings http;
   net::stream_settings streams;
+
+  net::coordinator_settings coordinator;
 
   net::log::level log_level = net::log::level::info;
   std::vector<std::pair<net::log::module, net::log::level>> log_modules;

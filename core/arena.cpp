@@ -25,18 +25,6 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t slab_bytes = std::size_t{64} << 10;  ///< pieces of one size are cut from slabs, slabs from large pages
-constexpr std::size_t fine_step = 32;                      ///< sizes up to fine_limit are rounded to this
-constexpr std::size_t fine_limit = 1'024;
-constexpr std::size_t fine_classes = fine_limit / fine_step;
-constexpr std::size_t steps_per_doubling = 8;  ///< above: at most an eighth is lost
-/// Up to 2 KiB; what is larger comes from the heap. With sizes up to 16 KiB here, a third of what M1 had mapped lay on the shelves of sizes that
-/// had been wanted once (`kv-conductor-bench index m1.kvwl --mode memory`), with 2 KiB it is a sixth.
-constexpr std::size_t doublings = 1;
-constexpr std::size_t classes = fine_classes + steps_per_doubling * doublings;
-constexpr std::size_t largest = fine_limit << doublings;
-constexpr std::size_t bytes_in_hand = std::size_t{16} << 10;  ///< of one size, that a thread passes on at once
-
 struct accounts {
   std::array<sharded_count, arena_kinds> used;
   std::atomic<std::size_t> mapped{0};
@@ -50,6 +38,18 @@ accounts& books() {
 }
 
 #if !defined(KVC_ARENA_IS_HEAP)
+
+constexpr std::size_t slab_bytes = std::size_t{64} << 10;  ///< pieces of one size are cut from slabs, slabs from large pages
+constexpr std::size_t fine_step = 32;                      ///< sizes up to fine_limit are rounded to this
+constexpr std::size_t fine_limit = 1'024;
+constexpr std::size_t fine_classes = fine_limit / fine_step;
+constexpr std::size_t steps_per_doubling = 8;  ///< above: at most an eighth is lost
+/// Up to 2 KiB; what is larger comes from the heap. With sizes up to 16 KiB here, a third of what M1 had mapped lay on the shelves of sizes that
+/// had been wanted once (`kv-conductor-bench index m1.kvwl --mode memory`), with 2 KiB it is a sixth.
+constexpr std::size_t doublings = 1;
+constexpr std::size_t classes = fine_classes + steps_per_doubling * doublings;
+constexpr std::size_t largest = fine_limit << doublings;
+constexpr std::size_t bytes_in_hand = std::size_t{16} << 10;  ///< of one size, that a thread passes on at once
 
 std::size_t class_of(std::size_t bytes) noexcept {
   if (bytes <= fine_limit) return bytes == 0 ? 0 : (bytes - 1) / fine_step;

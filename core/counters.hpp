@@ -48,11 +48,13 @@ class latency_histogram {
 };
 
 /// Routes with counters of their own; whatever else is asked for counts as `other`.
-enum class route : std::uint8_t { query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, other };
-inline constexpr std::size_t route_count = 8;
+enum class route : std::uint8_t {
+  query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, coordinator, other
+};
+inline constexpr std::size_t route_count = 9;
 [[nodiscard]] constexpr const char* route_name(route which) noexcept {
   constexpr std::array<const char*, route_count> names{"query", "query_by_hash", "query_batch", "register",
-                                                       "unregister", "inspect", "metrics", "other"};
+                                                       "unregister", "inspect", "metrics", "coordinator", "other"};
   return names[static_cast<std::size_t>(which)];
 }
 
@@ -93,6 +95,7 @@ struct alignas(64) lane_counters {
 
   lane_counter batches;
   lane_counter bad_frames;            ///< messages with the wrong shape
+  lane_counter other_topics;          ///< messages for other subscribers
   lane_counter bad_batches;           ///< payloads that could not be decoded
   lane_counter bad_events;            ///< events left out of a good batch
   lane_counter stored_events;

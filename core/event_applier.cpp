@@ -13,7 +13,7 @@ const event_scope& scope_of(const event& what) {
 }
 
 applier_options of_one_worker(const event_applier::options& all) {
-  return {.max_orphans = all.max_orphans, .lane = all.lane, .max_partitions = all.max_partitions};
+  return {.max_orphans = all.max_orphans, .lane = all.lane, .max_partitions = all.max_partitions, .recipe = all.recipe};
 }
 
 }  // namespace

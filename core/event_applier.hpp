@@ -39,6 +39,7 @@ class event_applier {
     std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
     /// Gives out the number of a further worker; none: everything belongs to the registered one.
     std::function<std::optional<worker_id>()> next_worker = {};
+    std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
   };
 
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -62,8 +63,11 @@ class event_applier {
   /// A piece of all workers' parts of a pass; see lane_blocks::evict_some. Not while a batch is half applied.
   [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
 
-  /// Whether such an event means every block the worker it speaks to has ever stored, wherever it lies.
-  [[nodiscard]] bool clears_everything(const cleared_event& cleared) const { return home_.clears_everything(cleared); }
+  /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is known:
+  /// what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
+  [[nodiscard]] bool clears_everything(const cleared_event& cleared, const event_batch& batch) {
+    return others_.empty() && applier_of(cleared.scope, batch, false) == &home_ && home_.clears_everything(cleared);
+  }
 
   /// Blocks of the worker the stream is registered for.
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return home_.blocks(); }
@@ -74,6 +78,12 @@ class event_applier {
   [[nodiscard]] std::size_t orphans() const noexcept;
   [[nodiscard]] std::size_t uncounted() const noexcept;
   [[nodiscard]] std::size_t owners() const noexcept { return 1 + others_.size(); }
+
+  /// Calls `visit(rank, blocks)` for every worker but the one the stream is registered for.
+  template <class Visit>
+  void visit_others(Visit visit) const {
+    for (const auto& [whose, each] : others_) visit(whose.rank, each->blocks());
+  }
 
  private:
   /// Whose blocks an event is about.

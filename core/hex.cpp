@@ -34,7 +34,8 @@ unsigned value(const digit_table& table, char letter) noexcept {
 
 result<void> decode_hex(std::string_view hex, std::string& out) {
   const std::size_t before = out.size();
-  out.reserve(before + hex.size() / 2);
+  out.resize(before + hex.size() / 2);  // all it can be; written in place, since a check per byte would cost more than the byte
+  char* to = out.data() + before;
   for (std::size_t i = 0; i < hex.size();) {
     const unsigned high = value(either_case, hex[i]);
     if (high == blank) {
@@ -46,9 +47,10 @@ result<void> decode_hex(std::string_view hex, std::string& out) {
       out.resize(before);
       return make_error_code(errc::hash_not_hex);
     }
-    out.push_back(static_cast<char>(high << 4 | low));
+    *to++ = static_cast<char>(high << 4 | low);
     i += 2;
   }
+  out.resize(static_cast<std::size_t>(to - out.data()));
   return {};
 }
 

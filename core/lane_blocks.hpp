@@ -32,7 +32,7 @@ namespace kvc::core {
 /// moves there. A parent's name is looked up in the partition of the store; a placeholder (`by_name`) means the block of its name in any
 /// partition the worker is a member of. A block whose parent's name is unknown stands where its own name is known to stand, else it is
 /// an orphan: it is kept, waits under the parent's name, and joins when that or its own name becomes known, together with everything that
-/// waits behind it; orphans are bounded and the oldest go first. A name is forgotten when the last copy on the last medium goes, and a later
+/// waits behind it; orphans are bounded and those told of least recently go first. A name is forgotten when the last copy on the last medium goes, and a later
 /// store behind it is an orphan again until it returns.
 ///
 /// Most blocks are plain (see lane_holdings) and cost no memory per worker; names that mean something a list cannot tell are odd and kept

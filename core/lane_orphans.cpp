@@ -105,15 +105,18 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
     if (found.parent) children_.emplace(*found.parent, name);
     existing = waiting_.emplace(name, std::move(found)).first;
     ++tally.orphaned;
-  } else if (found.parent && existing->second.parent != found.parent) {
-    unlink_from_parent(name, existing->second);  // the newest word about its place counts
-    existing->second.parent = found.parent;
-    existing->second.local = found.local;
-    existing->second.home = found.home;
-    children_.emplace(*found.parent, name);
-  } else if (found.parent) {
-    existing->second.local = found.local;
-    existing->second.home = found.home;
+  } else {
+    orphan& known = existing->second;
+    orphan_ages_.splice(orphan_ages_.end(), orphan_ages_, known.age);  // told of again: as young as any
+    if (found.parent) {  // the newest word about its place counts
+      if (known.parent != found.parent) {
+        unlink_from_parent(name, known);
+        known.parent = found.parent;
+        children_.emplace(*found.parent, name);
+      }
+      known.local = found.local;
+      known.home = found.home;
+    }
   }
   auto& media = existing->second.copies;
   const auto same = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);

@@ -30,4 +30,20 @@ publisher_type parse_publisher_type(std::string_view word, bool& known) {
   return publisher_type::automatic;
 }
 
+std::optional<loss_policy> parse_loss_policy(std::string_view word) noexcept {
+  if (word == "drop") return loss_policy::drop;
+  if (word == "keep") return loss_policy::keep;
+  return std::nullopt;
+}
+
+bool is_topic_wanted(std::string_view wanted, std::string_view topic) noexcept {
+  if (wanted.empty()) return true;
+  return wanted.back() == '*' ? topic.starts_with(topic_prefix(wanted)) : topic == wanted;
+}
+
+std::string_view topic_prefix(std::string_view wanted) noexcept {
+  if (!wanted.empty() && wanted.back() == '*') wanted.remove_suffix(1);
+  return wanted;
+}
+
 }  // namespace kvc::core

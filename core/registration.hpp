@@ -25,6 +25,20 @@ enum class publisher_type : std::uint8_t { automatic, vllm, sglang, tensorrt_llm
   return type == publisher_type::vllm || type == publisher_type::automatic;
 }
 
+/// What happens to blocks that a lost batch may have removed. `drop`: they leave, and answers only ever miss blocks. `keep`: they stay, and
+/// answers may overstate them until the publisher starts again or clears everything.
+enum class loss_policy : std::uint8_t { drop, keep };
+
+[[nodiscard]] constexpr std::string_view to_string(loss_policy policy) noexcept { return policy == loss_policy::keep ? "keep" : "drop"; }
+/// Absent for any other word.
+[[nodiscard]] std::optional<loss_policy> parse_loss_policy(std::string_view word) noexcept;
+
+/// Whether a message with this topic is meant for a registration with `wanted`: the whole topic must agree, since `kv@10.0.0.1` is not
+/// `kv@10.0.0.10` (kv-events.md section 10, case 30). Empty: any topic; with a `*` at its end: any that begins with what stands before.
+[[nodiscard]] bool is_topic_wanted(std::string_view wanted, std::string_view topic) noexcept;
+/// What to subscribe to, as the transport compares beginnings only.
+[[nodiscard]] std::string_view topic_prefix(std::string_view wanted) noexcept;
+
 /// A validated registration: every optional field has its final value. (Source: seed 000 and spec indexer-api, POST /register.)
 struct registration {
   worker_key worker;
@@ -32,13 +46,15 @@ struct registration {
   publisher_type type = publisher_type::vllm;
   std::string endpoint;            ///< tcp://host:port, tcp://[v6]:port or ipc://path
   std::string replay_endpoint;     ///< empty: none
-  std::string topic;               ///< subscription prefix; empty: everything
+  std::string topic;               ///< see `is_topic_wanted`
   bool bind = false;               ///< we bind and the publisher connects
   std::uint64_t hash_seed = 0;
   medium_id medium = medium_id::gpu;  ///< assumed when an event carries none
   std::string backend_id;
   bool copy_counting = true;       ///< the publisher announces physical copies: a removal takes one away; see `counts_copies`
   bool shared = false;             ///< a pool whose blocks every instance of the partition can use
+  std::optional<loss_policy> after_loss;  ///< absent: as the server is set
+  bool expects_idle = false;       ///< silence means nothing: the stream never becomes stale, and its blocks stay
 
   friend bool operator==(const registration&, const registration&) = default;
 };

@@ -43,6 +43,12 @@ class sender_table {
     return known == by_id_.end() ? nullptr : &known->second->second;
   }
 
+  /// Calls `visit(id, state)` for the `most` senders heard of last, the last one first.
+  template <class Visit>
+  void each_recent(std::size_t most, Visit visit) const {
+    for (auto each = senders_.rbegin(); each != senders_.rend() && most != 0; ++each, --most) visit(std::string_view(each->first), each->second);
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return senders_.size(); }
   [[nodiscard]] std::uint64_t forgotten() const noexcept { return forgotten_; }  ///< since the start
 

@@ -4,32 +4,35 @@ namespace kvc::core {
 
 seqno_watch::verdict seqno_watch::observe(std::string_view instance_id, seqno number) {
   ++counts_.batches;
-  const auto [newest, is_first] = newest_.hear(instance_id);
-  const verdict seen = is_first ? verdict::first : judge(newest, number);
-  newest = number;
+  const auto [known, is_first] = senders_.hear(instance_id);
+  const verdict seen = is_first ? verdict::first : judge(known, number);
+  known.newest = number;
   return seen;
 }
 
-seqno_watch::verdict seqno_watch::judge(seqno newest, seqno number) {
-  if (number == newest) {
+seqno_watch::verdict seqno_watch::judge(sender& known, seqno number) {
+  if (number == known.newest) {
     ++counts_.repeats;
+    ++known.repeats;
     return verdict::repeat;
   }
-  if (number < newest) {
+  if (number < known.newest) {
     ++counts_.restarts;
+    ++known.restarts;
     return verdict::restart;
   }
-  const std::uint64_t missing = number.get() - newest.get() - 1;
+  const std::uint64_t missing = number.get() - known.newest.get() - 1;
   if (missing == 0) return verdict::next;
   ++counts_.gaps;
   counts_.missing += missing;
+  known.missing += missing;
   return verdict::gap;
 }
 
 std::optional<seqno> seqno_watch::newest(std::string_view instance_id) const {
-  const seqno* known = newest_.find(instance_id);
+  const sender* known = senders_.find(instance_id);
   if (known == nullptr) return std::nullopt;
-  return *known;
+  return known->newest;
 }
 
 }  // namespace kvc::core

@@ -11,7 +11,7 @@
 
 namespace kvc::core {
 
-/// The newest number of each sender, and counts of what did not follow.
+/// The newest number of each sender, and counts of what did not follow, of each and of all.
 ///
 /// A sender counts its batches from 1, gives up the number of a batch that could not be sent, and begins with 1 again when it restarts,
 /// without saying so. Nothing tells a repeated batch from a restart, so every batch is applied and the watch only counts. (Spec
@@ -30,24 +30,37 @@ class seqno_watch {
     std::uint64_t restarts = 0;  ///< a number below the newest
   };
 
-  using limits = sender_table<seqno>::limits;
+  /// What is known of one sender: counts are since it was first heard of.
+  struct sender {
+    seqno newest{};
+    std::uint64_t missing = 0;
+    std::uint64_t repeats = 0;
+    std::uint64_t restarts = 0;
+  };
+
+  using limits = sender_table<sender>::limits;
 
   seqno_watch() : seqno_watch(limits{}) {}
-  explicit seqno_watch(const limits& with) : newest_(with) {}
+  explicit seqno_watch(const limits& with) : senders_(with) {}
 
   /// A batch has come. `number` is at least 1.
   verdict observe(std::string_view instance_id, seqno number);
 
   /// The newest number of a sender; absent when nothing is known of it.
   [[nodiscard]] std::optional<seqno> newest(std::string_view instance_id) const;
+  /// Calls `visit(instance id, sender)` for the `most` senders heard of last.
+  template <class Visit>
+  void each_recent(std::size_t most, Visit visit) const {
+    senders_.each_recent(most, visit);
+  }
   [[nodiscard]] const counters& counts() const noexcept { return counts_; }
-  [[nodiscard]] std::size_t size() const noexcept { return newest_.size(); }
-  [[nodiscard]] std::uint64_t forgotten() const noexcept { return newest_.forgotten(); }  ///< senders, because of the bounds
+  [[nodiscard]] std::size_t size() const noexcept { return senders_.size(); }
+  [[nodiscard]] std::uint64_t forgotten() const noexcept { return senders_.forgotten(); }  ///< senders, because of the bounds
 
  private:
-  [[nodiscard]] verdict judge(seqno newest, seqno number);
+  [[nodiscard]] verdict judge(sender& known, seqno number);
 
-  sender_table<seqno> newest_;
+  sender_table<sender> senders_;
   counters counts_;
 };
 

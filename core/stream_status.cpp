@@ -5,11 +5,22 @@ namespace kvc::core {
 std::string_view to_string(stream_state state) noexcept {
   switch (state) {
     case stream_state::joining: return "joining";
+    case stream_state::catching_up: return "catching_up";
     case stream_state::whole: return "whole";
     case stream_state::recovering: return "recovering";
     case stream_state::incomplete: return "incomplete";
     case stream_state::stale: return "stale";
     case stream_state::stopped: return "stopped";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(replay_outcome outcome) noexcept {
+  switch (outcome) {
+    case replay_outcome::complete: return "complete";
+    case replay_outcome::partial: return "partial";
+    case replay_outcome::unanswered: return "unanswered";
+    case replay_outcome::interrupted: return "interrupted";
   }
   return "unknown";
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/recipe_watch.hpp"
 
 namespace kvc::core {
 namespace {
@@ -110,6 +111,7 @@ void worker_applier::store(const stored_event& stored, apply_tally& tally) {
   }
   const std::uint32_t block_tokens = is_of_other_size(scope) ? scope.block_size : command.home->key().block_size;
   if (is_standard) {
+    if (limits_.recipe && stored.has_tokens) check_standard(stored, *command.home);
     command.link = store_link::standard;
     return blocks_.store(command, tally);
   }
@@ -119,7 +121,20 @@ void worker_applier::store(const stored_event& stored, apply_tally& tally) {
   locals_.clear();
   hash_blocks(stored.tokens, block_tokens, command.home->seed(), locals_, stored.extra_keys);
   command.locals = locals_;
+  // Other groups have names, other partitions contents of their own, which must not be taken for contradictions.
+  if (limits_.recipe && scope.group == 0 && command.home == home_) limits_.recipe->note(locals_, command.names, !stored.parent);
   blocks_.store(command, tally);
+}
+
+/// Whoever names blocks by the standard hash and sends the tokens as well can be held to it, by the first block of each event.
+void worker_applier::check_standard(const stored_event& stored, const partition& home) {
+  const std::uint32_t block_tokens = home.key().block_size;
+  const bool is_root = !stored.parent && (!stored.base || stored.base->get() == 0);
+  if (stored.hashes.empty() || stored.tokens.size() < block_tokens || (!stored.parent && !is_root)) return;
+  const std::string_view keys = stored.extra_keys.empty() ? std::string_view() : std::string_view(stored.extra_keys.front());
+  const local_hash local = hash_block(std::span(stored.tokens).first(block_tokens), home.seed(), keys);
+  const seq_hash right = is_root ? first_in_sequence(local) : roll(seq_hash{stored.parent->get()}, local, home.seed());
+  limits_.recipe->note_check(right.get() == stored.hashes.front().get());
 }
 
 void worker_applier::store_pages(const stored_event& stored, const store_command& command, apply_tally& tally) {

@@ -17,11 +17,14 @@
 
 namespace kvc::core {
 
+class recipe_notes;
+
 /// What one worker's applier keeps to; see event_applier::options.
 struct applier_options {
   std::size_t max_orphans = 65'536;
   std::shared_ptr<lane_names> lane = {};
   std::size_t max_partitions = 256;
+  std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
 };
 
 /// One worker's events, on the lane that owns it.
@@ -70,6 +73,7 @@ class worker_applier {
   [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
   [[nodiscard]] std::span<const engine_hash> names_in_group(const std::vector<engine_hash>& names, std::uint32_t group);
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
+  void check_standard(const stored_event& stored, const partition& home);
   void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
   void store_by_name(store_command command, apply_tally& tally);
   [[nodiscard]] media_mask media_cleared_by(const cleared_event& cleared) const;

@@ -1,5 +1,6 @@
 #include "net/answer_writer.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <cmath>
@@ -39,6 +40,9 @@ void append_escaped(std::string& out, unsigned char control) {
   out += digits[control & 0xFU];
 }
 
+/// Printable ASCII without quotes and backslashes.
+bool is_plain(char letter) { return letter >= 0x20 && letter < 0x7F && letter != '"' && letter != '\\'; }
+
 template <class Number>
 void append_number(std::string& out, Number value) {
   std::array<char, 32> digits;
@@ -52,12 +56,15 @@ void answer_writer::quoted(std::string_view value) {
   std::string& out = *out_;
   out += '"';
   while (!value.empty()) {
+    // Most text needs nothing done to it, and goes over in one piece.
+    const auto special = std::ranges::find_if_not(value, is_plain);
+    out.append(value.begin(), special);
+    value.remove_prefix(static_cast<std::size_t>(special - value.begin()));
+    if (value.empty()) break;
     const auto first = static_cast<unsigned char>(value.front());
     std::size_t length = 1;
-    if (first < 0x20 || first == '"' || first == '\\' || first == 0x7F) {
+    if (first < 0x80) {
       append_escaped(out, first);
-    } else if (first < 0x80) {
-      out += value.front();
     } else {
       length = sequence_length(value);
       out += length == 0 ? std::string_view("\xEF\xBF\xBD") : value.substr(0, length);

@@ -11,6 +11,7 @@
 #include "net/answer_writer.hpp"
 #include "net/http_reply.hpp"
 #include "net/stream_report.hpp"
+#include "net/worker_report.hpp"
 
 namespace kvc::net {
 namespace {
@@ -20,21 +21,6 @@ using core::stream_status;
 template <class Number>
 Number now_of(const std::atomic<Number>& value) {
   return value.load(std::memory_order_relaxed);
-}
-
-void write_blocks(answer_writer& out, const core::medium_table& media, const std::array<std::uint64_t, core::max_media>& blocks) {
-  out.key("blocks");
-  out.object();
-  for (std::size_t i = 0; i < media.size() && i < blocks.size(); ++i) {
-    if (i < 3 || blocks[i] != 0) out.member(media.name(static_cast<core::medium_id>(i)), blocks[i]);
-  }
-  out.end_object();
-}
-
-std::array<std::uint64_t, core::max_media> blocks_of(const stream_status& status) {
-  std::array<std::uint64_t, core::max_media> blocks{};
-  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = now_of(status.blocks[i]);
-  return blocks;
 }
 
 void write_arena(answer_writer& out) {
@@ -68,6 +54,13 @@ void write_registration(answer_writer& out, const core::registration& from, cons
   both("DPRank", "dp_rank", from.worker.rank.get());
   both("AdditionalSalt", "additionalsalt", from.partition.salt);
   out.member("topic", from.topic);
+  out.key("after_loss");
+  if (from.after_loss) {
+    out.text(core::to_string(*from.after_loss));
+  } else {
+    out.nothing();
+  }
+  out.member("expect_idle", from.expects_idle);
   out.member("bind", from.bind);
   out.member("hash_seed", from.hash_seed);
   out.member("medium", media.name(from.medium));
@@ -77,26 +70,31 @@ void write_registration(answer_writer& out, const core::registration& from, cons
   out.member("class", from.worker.kind == core::publisher_class::pool ? "pool" : "engine");
 }
 
-std::vector<const service_info*> chosen(const fleet_view& fleet, const http_request& request) {
-  const std::string_view instance = request.parameter("instance_id");
-  std::vector<const service_info*> found;
-  for (const service_info& each : fleet) {
-    if (instance.empty() || each.registration.worker.instance == instance) found.push_back(&each);
-  }
-  return found;
+/// Ranks beyond the registered one that the stream speaks for.
+void write_ranks(answer_writer& out, const stream_status& status) {
+  const auto shares = status.ranks.list();
+  out.key("other_ranks");
+  out.list(shares->size());
+  for (const auto& each : *shares) out.number(std::uint64_t{each->rank.get()});
+  out.end_list();
 }
 
-bool is_same_worker(const service_info& left, const service_info& right) {
-  const core::worker_key& a = left.registration.worker;
-  const core::worker_key& b = right.registration.worker;
-  return a.tenant == b.tenant && a.instance == b.instance && a.rank == b.rank;
+void write_recipe(answer_writer& out, const core::recipe_notes::finding& found) {
+  out.key("hash_recipe");
+  out.object(5);
+  out.member("verdict", core::to_string(found.verdict));
+  out.member("shared_roots", found.shared_roots);
+  out.member("agreeing_roots", found.agreeing_roots);
+  out.member("shared_blocks", found.shared_inner);
+  out.member("contradictions", found.contradicted);
+  out.end_object();
 }
 
 }  // namespace
 
 http_reply list_services(const api_context& context, const http_request& request, time_point now) {
   const auto fleet = context.fleet.view().get();
-  const std::vector<const service_info*> found = chosen(*fleet, request);
+  const std::vector<const service_info*> found = chosen_services(*fleet, request);
   std::string body;
   answer_writer out(body, request.answer_form);
   out.object(2);
@@ -108,52 +106,13 @@ http_reply list_services(const api_context& context, const http_request& request
     write_registration(out, each->registration, context.media);
     write_stream(out, *each->status, now);
     write_blocks(out, context.media, blocks_of(*each->status));
+    write_ranks(out, *each->status);
+    write_recipe(out, each->recipe->found());
     out.member("generation", each->generation.get());
     out.member("lane", each->lane);
     out.end_object();
   }
   out.end_list();
-  out.end_object();
-  return ok_reply(std::move(body), request.answer_form);
-}
-
-http_reply list_workers(const api_context& context, const http_request& request, time_point now) {
-  const auto fleet = context.fleet.view().get();
-  const std::vector<const service_info*> found = chosen(*fleet, request);
-  std::string body;
-  answer_writer out(body, request.answer_form);
-  out.object(2);
-  out.key("workers");
-  out.list();
-  std::size_t workers = 0;
-  for (std::size_t i = 0; i < found.size(); ++workers) {
-    // The view is sorted by worker: an engine stream and a pool stream of one rank follow each other.
-    const service_info& first = *found[i];
-    std::array<std::uint64_t, core::max_media> blocks{};
-    std::int64_t newest = 0;
-    bool is_whole = true;
-    core::stream_state state = core::stream_state::whole;
-    for (; i < found.size() && is_same_worker(first, *found[i]); ++i) {
-      const stream_status& status = *found[i]->status;
-      const auto held = blocks_of(status);
-      for (std::size_t m = 0; m < blocks.size(); ++m) blocks[m] += held[m];
-      newest = std::max(newest, now_of(status.last_applied_ns));
-      const core::stream_state now_in = now_of(status.state);
-      if (is_whole) state = now_in;
-      is_whole = is_whole && now_in == core::stream_state::whole;
-    }
-    out.object();
-    out.member("instance_id", first.registration.worker.instance);
-    out.member("tenant_id", first.registration.worker.tenant);
-    out.member("dp_rank", first.registration.worker.rank.get());
-    out.member("state", core::to_string(state));
-    out.member("whole", is_whole);
-    write_lag(out, newest, now);
-    write_blocks(out, context.media, blocks);
-    out.end_object();
-  }
-  out.end_list();
-  out.member("count", workers);
   out.end_object();
   return ok_reply(std::move(body), request.answer_form);
 }
@@ -202,8 +161,6 @@ http_reply say_alive(const http_request& request) {
 http_reply say_health(const api_context& context, const http_request& request, time_point now) {
   const auto fleet = context.fleet.view().get();
   const auto partitions = context.catalog.view().get();
-  constexpr std::array states{core::stream_state::joining,    core::stream_state::whole, core::stream_state::recovering,
-                              core::stream_state::incomplete, core::stream_state::stale, core::stream_state::stopped};
   std::uint64_t connections = 0;
   for (std::size_t i = 0; i < context.lanes.size(); ++i) connections += context.lanes.at(i).counters.connections_open.get();
 
@@ -224,7 +181,8 @@ http_reply say_health(const api_context& context, const http_request& request, t
   out.key("streams");
   out.object();
   out.member("count", fleet->size());
-  for (const core::stream_state state : states) {
+  for (std::size_t i = 0; i < core::stream_state_count; ++i) {
+    const auto state = static_cast<core::stream_state>(i);
     const auto in_state = std::ranges::count_if(*fleet, [state](const service_info& each) { return now_of(each.status->state) == state; });
     out.member(core::to_string(state), static_cast<std::uint64_t>(in_state));
   }

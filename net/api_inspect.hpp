@@ -13,9 +13,6 @@ using time_point = std::chrono::steady_clock::time_point;
 /// GET /services: every registration with its stream; `?instance_id=` leaves one instance. Any lane.
 [[nodiscard]] http_reply list_services(const api_context& context, const http_request& request, time_point now);
 
-/// GET /workers: one entry per instance and rank; `?instance_id=` leaves one instance. Any lane.
-[[nodiscard]] http_reply list_workers(const api_context& context, const http_request& request, time_point now);
-
 /// GET /global_view: every partition with its size, never its blocks, and the memory of all indexes. Any lane.
 [[nodiscard]] http_reply list_partitions(const api_context& context, const http_request& request);
 

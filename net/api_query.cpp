@@ -31,10 +31,11 @@ int severity(core::stream_state state) {
   switch (state) {
     case core::stream_state::whole: return 0;
     case core::stream_state::joining: return 1;
-    case core::stream_state::recovering: return 2;
-    case core::stream_state::stale: return 3;
-    case core::stream_state::incomplete: return 4;
-    case core::stream_state::stopped: return 5;
+    case core::stream_state::catching_up: return 2;
+    case core::stream_state::recovering: return 3;
+    case core::stream_state::stale: return 4;
+    case core::stream_state::incomplete: return 5;
+    case core::stream_state::stopped: return 6;
   }
   return 0;
 }
@@ -255,7 +256,8 @@ class answering {
     std::uint64_t missing = 0;
     for (std::size_t i = which.first; i < which.last; ++i) {
       const core::stream_status* const status = members_[i].status.get();
-      if (status == nullptr) continue;
+      const auto same_stream = [status](const core::member& each) { return each.status.get() == status; };
+      if (status == nullptr || std::ranges::any_of(members_.subspan(which.first, i - which.first), same_stream)) continue;
       const core::stream_state now = status->state.load(std::memory_order_relaxed);
       if (severity(now) > worst) {
         worst = severity(now);

@@ -16,6 +16,7 @@
 #include "net/metrics.hpp"
 #include "net/openapi.hpp"
 #include "net/request_document.hpp"
+#include "net/worker_report.hpp"
 
 namespace kvc::net {
 namespace {

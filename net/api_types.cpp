@@ -155,6 +155,13 @@ checked read_registration(const request_document& document, const request_item& 
   rules.boolean(member::copy_counting, wanted.copy_counting);
   wanted.shared = is_pool;
   rules.boolean(member::shared, wanted.shared);
+  rules.boolean(member::expect_idle, wanted.expects_idle);
+  std::string after_loss;
+  rules.text(member::after_loss, after_loss);
+  wanted.after_loss = core::parse_loss_policy(after_loss);
+  if (!after_loss.empty() && !wanted.after_loss) {
+    rules.refuse(refusal_kind::invalid_value, "after_loss must be drop or keep", "after_loss");
+  }
   if (wanted.shared && !is_pool) {
     rules.refuse(refusal_kind::invalid_value, "only a Mooncake pool can be shared between instances", "shared");
   }

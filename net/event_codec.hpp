@@ -45,6 +45,8 @@ struct decode_context {
   std::string_view salt;                  ///< the registration's; its key-list entry is left out
   std::vector<core::engine_hash> sorted;  ///< scratch
   std::vector<extra_key> keys;            ///< scratch
+  std::string last_medium;                ///< the word that came last, if publishers are known to use it; empty: none
+  core::medium_id last_medium_id{};       ///< what it means
 };
 
 /// Decodes the payloads of one stream.

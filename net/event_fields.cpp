@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,17 @@ namespace {
 
 using kind = tape_value::kind;
 
+/// Names that are all integers, the usual case, without asking each what it is. False: read them one by one.
+bool read_integers(tape_value from, std::vector<core::engine_hash>& out) {
+  const std::span<const tape_node> items = from.flat_elements();
+  if (items.size() != out.size()) return false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!items[i].is_integer()) return false;
+    out[i] = core::engine_hash{items[i].bits};
+  }
+  return true;
+}
+
 reject_reason read_hashes(const event_fields& fields, decode_context& context, std::vector<core::engine_hash>& out) {
   const tape_value from = fields.hashes;
   if (!from.has_value() && fields.single_hash.has_value()) {
@@ -22,6 +35,7 @@ reject_reason read_hashes(const event_fields& fields, decode_context& context, s
   if (!from.is(kind::array)) return reject_reason::wrong_type;
   if (from.length() > max_event_hashes) return reject_reason::too_many_elements;
   out.resize(from.length());
+  if (read_integers(from, out)) return reject_reason::none;
   tape_value item = from.first();
   for (core::engine_hash& hash : out) {
     if (!read_name(item, fields.has_text_hashes, *context.digests, hash)) return reject_reason::wrong_type;
@@ -43,11 +57,24 @@ std::optional<std::uint32_t> read_token(tape_value from) {
   return is_pair ? from.first().as_u32() : from.as_u32();
 }
 
+/// The same for tokens that are all numbers.
+bool read_plain_tokens(tape_value from, std::vector<std::uint32_t>& out) {
+  const std::span<const tape_node> items = from.flat_elements();
+  if (items.size() != out.size()) return false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const tape_node& item = items[i];
+    if (item.what != kind::unsigned_integer || item.bits > std::numeric_limits<std::uint32_t>::max()) return false;
+    out[i] = static_cast<std::uint32_t>(item.bits);
+  }
+  return true;
+}
+
 reject_reason read_tokens(tape_value from, std::vector<std::uint32_t>& out) {
   if (!from.has_value()) return reject_reason::none;
   if (!from.is(kind::array)) return reject_reason::wrong_type;
   if (from.length() > max_event_tokens) return reject_reason::too_many_elements;
   out.resize(from.length());
+  if (read_plain_tokens(from, out)) return reject_reason::none;
   tape_value item = from.first();
   for (std::uint32_t& token : out) {
     const std::optional<std::uint32_t> read = read_token(item);
@@ -109,8 +136,17 @@ bool read_medium(tape_value from, decode_context& context, std::optional<core::m
   if (!from.has_value()) return true;
   if (!from.is(kind::string)) return false;
   if (from.length() == 0) return true;
+  if (from.text() == context.last_medium) {  // most streams say the same word in every event
+    out = context.last_medium_id;
+    return true;
+  }
   out = context.media->intern(from.text());
-  if (!core::medium_table::is_known_word(*out, from.text())) context.counts->add_unknown(core::word_kind::medium, from.text());
+  if (core::medium_table::is_known_word(*out, from.text())) {
+    context.last_medium = from.text();
+    context.last_medium_id = *out;
+  } else {
+    context.counts->add_unknown(core::word_kind::medium, from.text());
+  }
   return true;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/block_hasher.hpp"
 
@@ -24,6 +26,12 @@ std::optional<Integer> number_of(std::string_view digits, int base) {
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number, base);
   if (failure != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return number;
+}
+
+bool has_repeats_sorted(const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
+  scratch = names;
+  std::ranges::sort(scratch);
+  return std::ranges::adjacent_find(scratch) != scratch.end();
 }
 
 bool is_hexadecimal(std::string_view text) {
@@ -73,9 +81,25 @@ bool has_repeats(const std::vector<core::engine_hash>& names, std::vector<core::
     }
     return false;
   }
-  scratch = names;
-  std::ranges::sort(scratch);
-  return std::ranges::adjacent_find(scratch) != scratch.end();
+  // An open table, half empty at least. Names are somebody else's numbers, so a table that turns out crowded is given up for sorting.
+  const std::size_t places = std::bit_ceil(names.size()) * 2;
+  const int shift = 64 - std::countr_zero(places);
+  std::size_t steps_left = names.size() * 8;
+  bool has_zero = false;
+  scratch.assign(places, core::engine_hash{0});
+  for (const core::engine_hash name : names) {
+    if (name == core::engine_hash{0}) {
+      if (std::exchange(has_zero, true)) return true;
+      continue;
+    }
+    std::size_t at = (name.get() * 0x9E37'79B9'7F4A'7C15ULL) >> shift;  // the 64-bit golden ratio
+    for (; scratch[at] != core::engine_hash{0}; at = (at + 1) & (places - 1)) {
+      if (scratch[at] == name) return true;
+      if (--steps_left == 0) return has_repeats_sorted(names, scratch);
+    }
+    scratch[at] = name;
+  }
+  return false;
 }
 
 }  // namespace kvc::net

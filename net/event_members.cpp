@@ -59,18 +59,27 @@ constexpr std::array<known_member, 42> known_members{{
     {"layer_id", nullptr},
 }};
 
+/// Publishers write their members in the same order every time, more or less that of the list: the one that is looked for is mostly the one
+/// behind the last that was found. Past the end: nobody is known to send it.
+const known_member* find_member(std::string_view name, const known_member* expected) {
+  if (expected != known_members.end() && expected->name == name) return expected;
+  return std::ranges::find(known_members, name, &known_member::name);
+}
+
 }  // namespace
 
 void read_members(tape_value event, event_fields& fields, decode_context& context) {
+  const known_member* expected = known_members.begin();
   tape_value key = event.first();
   for (std::uint32_t i = 0; i < event.length(); ++i) {
     const tape_value value = key.next();
     if (key.is(kind::string)) {
-      const auto* const known = std::ranges::find(known_members, key.text(), &known_member::name);
+      const known_member* const known = find_member(key.text(), expected);
       if (known == known_members.end()) {
         context.counts->add_unknown(core::word_kind::field, key.text());
-      } else if (known->place != nullptr) {
-        fields.*known->place = value;
+      } else {
+        if (known->place != nullptr) fields.*known->place = value;
+        expected = known + 1;
       }
     }
     key = value.next();

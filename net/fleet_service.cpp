@@ -12,6 +12,7 @@
 
 #include "core/lane_map.hpp"
 #include "net/log.hpp"
+#include "net/recipe_task.hpp"
 #include "net/stream_listener.hpp"
 
 namespace kvc::net {
@@ -51,6 +52,10 @@ struct fleet_service::state {
         settings(with),
         budget(std::make_shared<core::index_budget>(partitions, with.index_budget, all_lanes.size())),
         homes(all_lanes.size()) {
+    lane& control = all_lanes.at(0);
+    asio::post(control.context, [this, &control] {
+      control.tasks.spawn("hash recipe watch", watch_recipes(control, view, settings.recipe_check));
+    });
     if (with.index_budget == 0) return;
     for (std::size_t i = 0; i < all_lanes.size(); ++i) {
       lane& each = all_lanes.at(i);
@@ -114,6 +119,7 @@ struct fleet_service::state {
     info.generation = core::generation{generation};
     info.since = std::chrono::steady_clock::now();
     info.status = std::make_shared<core::stream_status>();
+    info.recipe = std::make_shared<core::recipe_notes>();
     info.status->generation.store(generation, std::memory_order_relaxed);
     info.lane = homes.assign(wanted.worker);
     outcome.changed = true;

@@ -15,6 +15,7 @@
 #include "core/catalog.hpp"
 #include "core/eviction.hpp"
 #include "core/published.hpp"
+#include "core/recipe_watch.hpp"
 #include "core/registration.hpp"
 #include "core/snapshot.hpp"
 #include "core/stream_status.hpp"
@@ -34,6 +35,7 @@ struct service_info {
   std::size_t lane = 0;
   std::chrono::steady_clock::time_point since;      ///< when it was registered
   std::shared_ptr<core::stream_status> status;
+  std::shared_ptr<core::recipe_notes> recipe;       ///< how its publisher names blocks
   std::shared_ptr<core::worker_numbers> numbers;  ///< for further workers a stream speaks for
 };
 
@@ -42,7 +44,7 @@ using fleet_view = std::vector<service_info>;
 
 /// What the streams may do; see app/config for meanings and ranges.
 struct stream_settings {
-  int receive_high_water = 100'000;                ///< messages kept by the transport while the lane is busy
+  int receive_high_water = 2'000;                  ///< messages kept by the transport while the lane is busy
   std::int64_t max_payload_bytes = 64 << 20;
   std::size_t batches_per_turn = 64;               ///< batches applied before other work of the lane gets a turn
   std::size_t blocks_per_turn = 4'096;             ///< blocks removed before other work of the lane gets a turn
@@ -50,6 +52,10 @@ struct stream_settings {
   std::chrono::milliseconds replay_timeout{5'000}; ///< longest silence inside one replay
   std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
   std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks at its connection
+  core::loss_policy after_loss = core::loss_policy::drop;  ///< what happens to blocks that a lost batch may have removed
+  std::chrono::milliseconds stale_after{30'000};   ///< silence after which a stream is stale; 0: never
+  std::chrono::milliseconds evict_after{0};        ///< silence after which its blocks leave, not before it is stale; 0: never
+  std::chrono::milliseconds recipe_check{10'000};  ///< how often members are compared for how they hash
   std::chrono::milliseconds ready_grace{30'000};   ///< how long a new stream may hold back readiness
   std::uint64_t index_budget = 0;                  ///< bytes the index may use before blocks are evicted; 0: any number
   eviction_rhythm eviction;                        ///< how that is done

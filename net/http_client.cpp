@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/error.hpp>
@@ -41,6 +42,12 @@ error_code translate(error_code low) {
 bool is_closed_by_peer(const error_code& failed) {
   return failed == http::error::end_of_stream || failed == asio::error::eof || failed == asio::error::connection_reset ||
          failed == asio::error::broken_pipe || failed == asio::error::connection_aborted;
+}
+
+/// A stop that came between two waits would be lost on a caller that lets it pass without throwing, so it is looked for before each.
+asio::awaitable<error_code> stopped() {
+  const auto asked = co_await asio::this_coro::cancellation_state;
+  co_return asked.cancelled() == asio::cancellation_type::none ? error_code() : error_code(asio::error::operation_aborted);
 }
 
 }  // namespace
@@ -98,6 +105,8 @@ asio::awaitable<error_code> http_client::state::open(time_point deadline) {
   if (failed) co_return failed;
   failed = asio::error::host_not_found;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    failed = co_await stopped();
+    if (failed) break;
     close();
     stream.expires_at(deadline);
     failed = error_code{};
@@ -127,6 +136,8 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
       if (!failed && received.size() > 0) continue;
       failed = error_code{};
     }
+    failed = co_await stopped();
+    if (failed) co_return failed;
     const auto space = received.prepare(chunk_bytes);
     const std::size_t got = co_await stream.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
     received.commit(got);
@@ -162,7 +173,9 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
   const time_point deadline = std::chrono::steady_clock::now() + patience;
   const bool is_head = method == "HEAD";
   std::string head;
-  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(self.host);
+  const bool is_bare_v6 = self.host.find(':') != std::string::npos;
+  const std::string host = is_bare_v6 ? "[" + self.host + "]" : self.host;
+  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(host);
   head.append(":").append(std::to_string(self.port)).append("\r\n");
   if (!body.empty() || method == "POST" || method == "PUT") {
     head.append("Content-Type: ").append(content_type).append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@ struct http_request {
   wire_form body_form = wire_form::json;
   wire_form answer_form = wire_form::json;  ///< the body's, unless Accept says otherwise
   std::string_view authorization;  ///< the header's value, empty when absent
+  std::stop_token client_left;     ///< stops when the client closes its side, if the plan asked for that; from any lane
 
   /// First value of a query parameter, or empty.
   [[nodiscard]] std::string_view parameter(std::string_view name) const noexcept {
@@ -34,7 +36,7 @@ struct http_request {
   }
 };
 
-/// A finished reply. Status numbers are set in http_reply.cpp only.
+/// A finished reply. Status numbers are set in http_reply.cpp and, for the fleet coordinator, coordinator_reply.cpp and its handlers.
 struct http_reply {
   unsigned status = 200;
   wire_form form = wire_form::json;

@@ -38,6 +38,8 @@ constexpr meaning meaning_of(refusal_kind kind) {
 constexpr std::string_view phrase_of(unsigned status) {
   switch (status) {
     case 200: return "OK";
+    case 202: return "Accepted";
+    case 204: return "No Content";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
     case 403: return "Forbidden";
@@ -45,6 +47,9 @@ constexpr std::string_view phrase_of(unsigned status) {
     case 405: return "Method Not Allowed";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
+    case 500: return "Internal Server Error";
+    case 502: return "Bad Gateway";
     case 503: return "Service Unavailable";
     default: return "Other";
   }
@@ -119,10 +124,14 @@ std::string reply_head(const http_reply& reply, bool keep_alive, std::string_vie
   head.reserve(256);
   head.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ").append(phrase_of(reply.status));
   head.append("\r\nDate: ").append(date);
-  head.append("\r\nContent-Type: ").append(reply.content_type.empty() ? content_type_of(reply.form) : std::string_view(reply.content_type));
-  if (!reply.stream) {
+  const bool tells_body = has_body(reply.status);
+  if (tells_body) {
+    const std::string_view named = reply.content_type;
+    head.append("\r\nContent-Type: ").append(named.empty() ? content_type_of(reply.form) : named);
+  }
+  if (!reply.stream && tells_body) {
     head.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
-  } else if (framing == body_framing::chunks) {
+  } else if (reply.stream && framing == body_framing::chunks) {
     head.append("\r\nTransfer-Encoding: chunked");
   }
   for (const auto& [name, value] : reply.headers) head.append("\r\n").append(name).append(": ").append(value);

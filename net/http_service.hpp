@@ -17,7 +17,11 @@ struct http_plan {
   std::optional<http_reply> refusal;          ///< the answer, whatever the body says
   core::route counter = core::route::other;   ///< where the request is counted
   std::uint8_t handler = 0;                   ///< the service's own mark, handed back to it
+  bool reads_any_type = false;                ///< the body is JSON, whatever its content type says
   bool waits = false;                         ///< answering may have to wait for others: use `answer`, not `answer_now`
+  bool ends_with_client = false;              ///< nobody wants the answer when the client has gone: see `http_request::client_left`
+  std::chrono::milliseconds patience{0};      ///< how long the answer may take; 0: the server's setting
+  std::chrono::milliseconds idle_timeout{0};  ///< how long the connection may wait for the next request; 0: the server's setting
 };
 
 /// Answers requests. The server calls it on the lane that read the request, any number of requests at a time.
@@ -36,6 +40,7 @@ class http_service {
 
   /// The answer, after waiting. The request and the plan outlive the call. The server gives up waiting at its deadline and answers in its
   /// place; the call then goes on to its end unheard, so it must leave a state that makes sense either way. Never cancelled but at once.
+  /// A plan may ask to be told when the client has gone; whoever carries out the request then decides what to leave undone.
   [[nodiscard]] virtual asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) = 0;
 };
 

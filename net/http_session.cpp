@@ -11,6 +11,7 @@
 #include <boost/beast/core/error.hpp>
 #include <ctime>
 #include <optional>
+#include <sys/socket.h>
 #include <utility>
 
 #include "net/http_session_state.hpp"
@@ -64,12 +65,27 @@ class connection_count {
 
 }  // namespace
 
+/// Tells the request when the client closes its side. A client that sends the next request already cannot be watched, as its bytes hide the
+/// end. The wait is cancelled once the answer is there, and keeps what it needs.
+void http_session::watch_client(const std::shared_ptr<http_exchange>& asked) {
+  asked->request.client_left = asked->client_left.get_token();
+  if (received_.size() > 0) return;
+  stream_.socket().async_wait(tcp::socket::wait_read, [asked, descriptor = stream_.socket().native_handle()](const error_code& failed) {
+    if (failed || asked->is_answered) return;
+    char next = 0;
+    if (::recv(descriptor, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) asked->client_left.request_stop();
+  });
+}
+
 asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange> asked, steady::time_point deadline) {
   const auto waiting = std::make_shared<waiting_reply>(stream_.get_executor());
   waiting->alarm.expires_at(deadline);
+  if (asked->plan.ends_with_client) watch_client(asked);
   local_.here.tasks.spawn("http handler", answer_for(shared_.service, local_.here, asked, waiting));
   error_code woken;
   if (!waiting->reply) co_await waiting->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  asked->is_answered = true;
+  if (asked->plan.ends_with_client) stream_.socket().cancel(woken);
   if (waiting->reply) {
     reply_ = std::move(*waiting->reply);
   } else {
@@ -83,7 +99,8 @@ asio::awaitable<bool> http_session::write(bool keep_alive) {
   if (reply_.stream && !is_head) co_return co_await write_stream(keep_alive);
   const auto framing = takes_chunks_ ? body_framing::chunks : body_framing::connection;
   const std::string head = reply_head(reply_, keep_alive, local_.date.at(std::time(nullptr)), framing);
-  const std::string_view body = is_head ? std::string_view() : std::string_view(reply_.body);
+  const bool is_bare = is_head || !has_body(reply_.status);
+  const std::string_view body = is_bare ? std::string_view() : std::string_view(reply_.body);
   const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
   stream_.expires_after(shared_.settings.write_timeout);
   error_code failed;
@@ -109,7 +126,7 @@ asio::awaitable<void> http_session::run() {
     if (asked_to_stop.cancelled() != asio::cancellation_type::none) co_return;
     if (received_.size() == 0) {
       may_leave_ = true;
-      stream_.expires_after(shared_.settings.idle_timeout);
+      stream_.expires_after(idle_timeout_);
       const bool arrived = co_await read_some(idle_bytes);
       may_leave_ = false;
       if (!arrived) co_return;
@@ -129,11 +146,14 @@ asio::awaitable<void> http_session::run() {
       if (plan.refusal) {
         reply_ = std::move(*plan.refusal);
       } else if (plan.waits) {
-        co_await have_answered(asked_, begun + shared_.settings.handler_timeout);
+        const bool is_own = plan.patience.count() != 0;
+        co_await have_answered(asked_, begun + (is_own ? plan.patience : shared_.settings.handler_timeout));
       } else {
         reply_ = shared_.service.answer_now(local_.here, asked_->request, plan);
       }
     }
+    const bool has_own_idle = asked_ && asked_->plan.idle_timeout.count() != 0;
+    idle_timeout_ = has_own_idle ? asked_->plan.idle_timeout : shared_.settings.idle_timeout;
     const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
     core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
     counted.handling.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(steady::now() - begun).count()));

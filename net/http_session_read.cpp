@@ -130,7 +130,9 @@ void http_session::decide_forms() {
   request.body = asked_->body;
   const std::string_view type = parser_.header("Content-Type");
   const std::optional<wire_form> form = body_form(type, parser_.header("Content-Encoding"), request.body);
-  if (form) {
+  if (asked_->plan.reads_any_type) {
+    request.body_form = wire_form::json;
+  } else if (form) {
     request.body_form = *form;
   } else if (!asked_->plan.refusal) {
     const refusal why{refusal_kind::unknown_form, "bodies are application/json or application/msgpack, not encoded"};

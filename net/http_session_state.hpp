@@ -7,6 +7,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,8 @@ struct http_exchange {
   std::string method;
   std::string authorization;
   std::string body;
+  std::stop_source client_left;
+  bool is_answered = false;  ///< or given up: nobody looks at the connection on its behalf any more
   http_request request;
   http_plan plan;
 };
@@ -40,7 +43,8 @@ class http_session {
         local_(local),
         counters_(local.here.counters),
         stream_(std::move(socket)),
-        parser_(shared.settings.max_header_bytes, shared.settings.max_body_bytes) {
+        parser_(shared.settings.max_header_bytes, shared.settings.max_body_bytes),
+        idle_timeout_(shared.settings.idle_timeout) {
     counters_.connections_open.add();
   }
   ~http_session() { counters_.connections_open.subtract(); }
@@ -62,6 +66,7 @@ class http_session {
   asio::awaitable<bool> write_stream(bool keep_alive);
   asio::awaitable<void> drain(std::chrono::steady_clock::duration longest);
 
+  void watch_client(const std::shared_ptr<http_exchange>& asked);
   void take_head();
   void decide_forms();
   void refuse(refusal_kind kind, std::string sentence) {
@@ -81,6 +86,7 @@ class http_session {
   std::shared_ptr<http_exchange> asked_;
   http_reply reply_;
   wire_form answer_form_ = wire_form::json;
+  std::chrono::milliseconds idle_timeout_;  ///< before the next request
   bool keep_alive_ = true;    ///< the client wants it and the connection is in a state for it
   bool takes_chunks_ = true;  ///< the client speaks HTTP/1.1
   bool may_leave_ = true;     ///< nothing is owed to the client

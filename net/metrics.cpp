@@ -13,6 +13,7 @@
 
 #include "core/arena.hpp"
 #include "net/http_reply.hpp"
+#include "net/stream_series.hpp"
 
 namespace kvc::net {
 namespace {
@@ -129,6 +130,7 @@ void exposition::lanes() {
   counter("kvc_matched_blocks_total", "Deepest match of each query, in blocks", &lane_counters::matched_blocks);
   counter("kvc_batches_total", "Event batches applied", &lane_counters::batches);
   counter("kvc_bad_frames_total", "Messages with the wrong shape", &lane_counters::bad_frames);
+  counter("kvc_other_topics_total", "Messages for other subscribers", &lane_counters::other_topics);
   counter("kvc_bad_batches_total", "Payloads that could not be decoded", &lane_counters::bad_batches);
   counter("kvc_bad_events_total", "Events left out of a good batch", &lane_counters::bad_events);
   counter("kvc_stored_events_total", "Events that stored blocks", &lane_counters::stored_events);
@@ -147,7 +149,7 @@ void exposition::lanes() {
   counter("kvc_unplaced_events_total", "Events about objects whose blocks are not known", &lane_counters::unplaced_events);
   decoded();
   counter("kvc_gaps_total", "Gaps found in streams", &lane_counters::gaps);
-  counter("kvc_replays_total", "Replays begun", &lane_counters::replays);
+  counter("kvc_replays_total", "Replays ended", &lane_counters::replays);
   counter("kvc_replays_failed_total", "Replays given up", &lane_counters::replays_failed);
   counter("kvc_lost_batches_total", "Batches lost for good", &lane_counters::lost_batches);
   counter("kvc_publisher_restarts_total", "Publishers that began again", &lane_counters::restarts);
@@ -209,64 +211,16 @@ void exposition::unknown_words(const fleet_view& fleet) {
 void exposition::streams(std::chrono::steady_clock::time_point now) {
   const auto fleet = context_.fleet.view().get();
   gauge("kvc_streams", "Registered publishers", static_cast<double>(fleet->size()));
-
-  struct value {
-    const char* name;
-    const char* help;
-    MetricType type;
-    const std::atomic<std::uint64_t> core::stream_status::*which;
-  };
-  using status = core::stream_status;
-  constexpr std::array values{
-      value{"kvc_stream_batches_total", "Batches applied", MetricType::Counter, &status::batches},
-      value{"kvc_stream_events_total", "Events applied", MetricType::Counter, &status::events},
-      value{"kvc_stream_rejected_total", "Frames, batches or events not understood", MetricType::Counter, &status::rejected},
-      value{"kvc_stream_stale_batches_total", "Batches dropped as old", MetricType::Counter, &status::stale_batches},
-      value{"kvc_stream_gaps_total", "Gaps found", MetricType::Counter, &status::gaps},
-      value{"kvc_stream_replays_total", "Replays begun", MetricType::Counter, &status::replays},
-      value{"kvc_stream_replays_failed_total", "Replays given up", MetricType::Counter, &status::replays_failed},
-      value{"kvc_stream_restarts_total", "Times the publisher began again", MetricType::Counter, &status::restarts},
-      value{"kvc_stream_missing_batches", "Batches of this generation known lost", MetricType::Gauge, &status::missing},
-      value{"kvc_stream_evicted_blocks", "Blocks of this generation given up for the byte budget", MetricType::Gauge, &status::evicted},
-      value{"kvc_stream_orphaned_blocks", "Blocks waiting for a parent", MetricType::Gauge, &status::orphans},
-  };
-  const auto names = [](const service_info& each) {
-    const core::worker_key& worker = each.registration.worker;
-    return labels{{"tenant", worker.tenant},
-                  {"instance", worker.instance},
-                  {"rank", std::to_string(worker.rank.get())},
-                  {"class", worker.kind == core::publisher_class::pool ? "pool" : "engine"}};
-  };
-  for (const value& each : values) {
-    MetricFamily& family = begin(each.name, each.help, each.type);
-    for (const service_info& service : *fleet) {
-      const double number = static_cast<double>(((*service.status).*(each.which)).load(std::memory_order_relaxed));
-      ClientMetric& metric = add(family, names(service));
-      (each.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = number;
+  for (series_family& each : stream_families(*fleet, context_.media, now)) {
+    MetricFamily& family = begin(each.name, each.help, each.is_counter ? MetricType::Counter : MetricType::Gauge);
+    for (series& row : each.rows) {
+      labels with;
+      for (auto& [name, value] : row.labels) with.push_back({name, std::move(value)});
+      ClientMetric& metric = add(family, std::move(with));
+      (each.is_counter ? metric.counter.value : metric.gauge.value) = row.value;
     }
-  }
-  MetricFamily& whole = begin("kvc_stream_whole", "1 when the index reflects every batch up to the cursor", MetricType::Gauge);
-  for (const service_info& each : *fleet) {
-    const bool is_whole = each.status->state.load(std::memory_order_relaxed) == core::stream_state::whole;
-    add(whole, names(each)).gauge.value = is_whole ? 1 : 0;
-  }
-  MetricFamily& lag = begin("kvc_stream_lag_seconds", "Age of the newest applied batch", MetricType::Gauge);
-  const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
-  for (const service_info& each : *fleet) {
-    const std::int64_t last = each.status->last_applied_ns.load(std::memory_order_relaxed);
-    if (last != 0) add(lag, names(each)).gauge.value = static_cast<double>(now_ns - last) * 1e-9;
   }
   unknown_words(*fleet);
-  MetricFamily& blocks = begin("kvc_stream_blocks", "Blocks held, by medium", MetricType::Gauge);
-  for (const service_info& each : *fleet) {
-    for (std::size_t m = 0; m < context_.media.size() && m < core::max_media; ++m) {
-      const std::uint64_t held = each.status->blocks[m].load(std::memory_order_relaxed);
-      if (m >= 3 && held == 0) continue;
-      labels with = names(each);
-      with.push_back({"medium", std::string(context_.media.name(static_cast<core::medium_id>(m)))});
-      add(blocks, std::move(with)).gauge.value = static_cast<double>(held);
-    }
-  }
 }
 
 void exposition::partitions() {

@@ -1,13 +1,11 @@
+// The reading half. Our own, because event batches are mostly long lists of integers, and a callback per value cost more than everything
+// the index does with the block it belongs to (perf/results/ingest.md).
 #include "net/msgpack_tape.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <exception>
-#include <limits>
-
-#include <msgpack/null_visitor.hpp>
-#include <msgpack/pack.hpp>
-#include <msgpack/unpack.hpp>
+#include <cstring>
 
 namespace kvc::net {
 namespace {
@@ -17,92 +15,244 @@ using kind = tape_node::kind;
 /// What a tape keeps between two parses; a larger one was for an unusual document and gives its memory back.
 constexpr std::size_t kept_nodes = 65'536;
 
-/// Appends a node per value as the library reports it. Knows nothing of claimed lengths but the number it writes down.
-class tape_visitor : public msgpack::null_visitor {
+/// Integers that are read in one go: a list is written down without asking for every one of them whether there is room.
+constexpr std::size_t run_length = 256;
+constexpr std::size_t longest_integer = 9;  ///< bytes, with the format
+
+template <class Word>
+Word big_endian(const unsigned char* at) {
+  Word word = 0;
+  std::memcpy(&word, at, sizeof(word));
+  if constexpr (std::endian::native == std::endian::big || sizeof(Word) == 1) return word;
+  if constexpr (sizeof(Word) == 2) return __builtin_bswap16(word);
+  if constexpr (sizeof(Word) == 4) return __builtin_bswap32(word);
+  if constexpr (sizeof(Word) == 8) return __builtin_bswap64(word);
+}
+
+/// Reads one document front to back; a list of open containers takes the place of recursion. (Source: the MessagePack specification,
+/// "Formats".)
+class tape_parser {
  public:
-  explicit tape_visitor(std::vector<tape_node>& nodes) : nodes_(&nodes) {}
+  tape_parser(std::span<const std::byte> bytes, std::vector<tape_node>& nodes)
+      : at_(reinterpret_cast<const unsigned char*>(bytes.data())), end_(at_ + bytes.size()), nodes_(&nodes) {}
 
-  bool visit_nil() { return append(kind::nil, 0); }
-  bool visit_boolean(bool value) { return append(kind::boolean, value ? 1 : 0); }
-  bool visit_positive_integer(std::uint64_t value) { return append(kind::unsigned_integer, value); }
-  bool visit_negative_integer(std::int64_t value) {  // the library also comes here for positive values in a signed format
-    return append(value < 0 ? kind::negative_integer : kind::unsigned_integer, static_cast<std::uint64_t>(value));
+  [[nodiscard]] error_code parse() {
+    bool goes_on = read();
+    while (goes_on && depth_ > 0) {
+      open_container& inner = open_[depth_ - 1];
+      if (inner.left == 0) {
+        (*nodes_)[inner.node].next = static_cast<std::uint32_t>(nodes_->size());
+        --depth_;
+        continue;
+      }
+      if (inner.left >= 4 && read_integers(inner)) continue;
+      --inner.left;
+      goes_on = read();
+    }
+    if (goes_on && at_ != end_) why_stopped_ = errc::malformed_msgpack;
+    return why_stopped_;
   }
-  bool visit_float32(float value) { return append_real(static_cast<double>(value)); }
-  bool visit_float64(double value) { return append_real(value); }
-  bool visit_str(const char* data, std::uint32_t size) { return append_bytes(kind::string, data, size); }
-  bool visit_bin(const char* data, std::uint32_t size) { return append_bytes(kind::binary, data, size); }
-  bool visit_ext(const char* data, std::uint32_t size) { return append_bytes(kind::extension, data, size); }
-  bool start_array(std::uint32_t elements) { return open(kind::array, elements); }
-  bool start_map(std::uint32_t pairs) { return open(kind::map, pairs); }
-  bool end_array() { return close(); }
-  bool end_map() { return close(); }
-
-  [[nodiscard]] error_code why_stopped() const { return why_stopped_; }
 
  private:
-  tape_node* add(kind what, std::uint32_t length) {
+  struct open_container {
+    std::uint32_t node = 0;
+    std::uint64_t left = 0;  ///< values that are still to come
+  };
+
+  bool stop(errc why) {
+    why_stopped_ = why;
+    return false;
+  }
+
+  [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return static_cast<std::uint64_t>(end_ - at_) >= bytes; }
+
+  /// Takes the non-negative integers that come next in a list. False: there are none, or the bytes or the nodes are nearly used up.
+  bool read_integers(open_container& list) {
+    const std::size_t begin = nodes_->size();
+    const std::size_t room = std::min({static_cast<std::size_t>(list.left), run_length, msgpack_tape::max_nodes - begin,
+                                       static_cast<std::size_t>(end_ - at_) / longest_integer});
+    if (room == 0 || (*at_ > 0x7f && (*at_ < 0xcc || *at_ > 0xcf))) return false;
+    nodes_->resize(begin + room);
+    tape_node* to = nodes_->data() + begin;
+    auto next = static_cast<std::uint32_t>(begin);
+    const unsigned char* at = at_;
+    for (const tape_node* const last = to + room; to != last; ++to) {
+      const unsigned char format = *at;
+      std::uint64_t value = format;
+      if (format >= 0xcc && format <= 0xcf) {
+        // Token ids are of two widths in no order, which no processor guesses right: the width is computed, not asked for.
+        const unsigned width = 1U << (format & 3U);
+        value = big_endian<std::uint64_t>(at + 1) >> (64 - 8 * width);
+        at += width;
+      } else if (format > 0x7f) {
+        break;
+      }
+      ++at;
+      to->what = kind::unsigned_integer;
+      to->next = ++next;
+      to->bits = value;
+    }
+    at_ = at;
+    nodes_->resize(next);
+    list.left -= next - begin;
+    return true;
+  }
+
+  /// One value; of a container only its head.
+  bool read() {
+    if (at_ == end_) return stop(errc::malformed_msgpack);
+    const unsigned char format = *at_++;
+    if (format <= 0x7f) return add_unsigned(format);
+    if (format >= 0xe0) return add_signed(static_cast<std::int8_t>(format));
+    if (format <= 0x8f) return open(kind::map, format & 0x0fU);
+    if (format <= 0x9f) return open(kind::array, format & 0x0fU);
+    if (format <= 0xbf) return add_bytes(kind::string, format & 0x1fU, 0);
+    switch (format) {
+      case 0xc0:
+        return add(kind::nil) != nullptr;
+      case 0xc2:
+      case 0xc3:
+        return add_word(kind::boolean, format & 1U);
+      case 0xc4:
+        return read_bytes<std::uint8_t>(kind::binary, 0);
+      case 0xc5:
+        return read_bytes<std::uint16_t>(kind::binary, 0);
+      case 0xc6:
+        return read_bytes<std::uint32_t>(kind::binary, 0);
+      case 0xc7:
+        return read_bytes<std::uint8_t>(kind::extension, 1);
+      case 0xc8:
+        return read_bytes<std::uint16_t>(kind::extension, 1);
+      case 0xc9:
+        return read_bytes<std::uint32_t>(kind::extension, 1);
+      case 0xca:
+        return read_real<std::uint32_t, float>();
+      case 0xcb:
+        return read_real<std::uint64_t, double>();
+      case 0xcc:
+        return read_unsigned<std::uint8_t>();
+      case 0xcd:
+        return read_unsigned<std::uint16_t>();
+      case 0xce:
+        return read_unsigned<std::uint32_t>();
+      case 0xcf:
+        return read_unsigned<std::uint64_t>();
+      case 0xd0:
+        return read_signed<std::uint8_t, std::int8_t>();
+      case 0xd1:
+        return read_signed<std::uint16_t, std::int16_t>();
+      case 0xd2:
+        return read_signed<std::uint32_t, std::int32_t>();
+      case 0xd3:
+        return read_signed<std::uint64_t, std::int64_t>();
+      case 0xd4:
+      case 0xd5:
+      case 0xd6:
+      case 0xd7:
+      case 0xd8:
+        return add_bytes(kind::extension, 1U << (format - 0xd4U), 1);
+      case 0xd9:
+        return read_bytes<std::uint8_t>(kind::string, 0);
+      case 0xda:
+        return read_bytes<std::uint16_t>(kind::string, 0);
+      case 0xdb:
+        return read_bytes<std::uint32_t>(kind::string, 0);
+      case 0xdc:
+        return read_container<std::uint16_t>(kind::array);
+      case 0xdd:
+        return read_container<std::uint32_t>(kind::array);
+      case 0xde:
+        return read_container<std::uint16_t>(kind::map);
+      case 0xdf:
+        return read_container<std::uint32_t>(kind::map);
+      default:
+        return stop(errc::malformed_msgpack);  // 0xc1 is never used
+    }
+  }
+
+  template <class Word>
+  bool take(Word& word) {
+    if (!has(sizeof(Word))) return stop(errc::malformed_msgpack);
+    word = big_endian<Word>(at_);
+    at_ += sizeof(Word);
+    return true;
+  }
+  template <class Word>
+  bool read_unsigned() {
+    Word word = 0;
+    return take(word) && add_unsigned(word);
+  }
+  template <class Word, class Signed>
+  bool read_signed() {
+    Word word = 0;
+    return take(word) && add_signed(std::bit_cast<Signed>(word));
+  }
+  template <class Word, class Real>
+  bool read_real() {
+    Word word = 0;
+    if (!take(word)) return false;
+    tape_node* const node = add(kind::real);
+    if (node != nullptr) node->number = static_cast<double>(std::bit_cast<Real>(word));
+    return node != nullptr;
+  }
+  template <class Length>
+  bool read_bytes(kind what, std::uint32_t in_front) {
+    Length length = 0;
+    return take(length) && add_bytes(what, length, in_front);
+  }
+  template <class Length>
+  bool read_container(kind what) {
+    Length length = 0;
+    return take(length) && open(what, length);
+  }
+
+  tape_node* add(kind what) {
     if (nodes_->size() == msgpack_tape::max_nodes) {
       why_stopped_ = errc::too_many_elements;
       return nullptr;
     }
     tape_node& node = nodes_->emplace_back();
     node.what = what;
-    node.length = length;
     node.next = static_cast<std::uint32_t>(nodes_->size());
     return &node;
   }
 
-  bool append(kind what, std::uint64_t bits) {
-    tape_node* const node = add(what, 0);
+  bool add_word(kind what, std::uint64_t bits) {
+    tape_node* const node = add(what);
     if (node != nullptr) node->bits = bits;
     return node != nullptr;
   }
-
-  bool append_real(double number) {
-    tape_node* const node = add(kind::real, 0);
-    if (node != nullptr) node->number = number;
-    return node != nullptr;
+  bool add_unsigned(std::uint64_t value) { return add_word(kind::unsigned_integer, value); }
+  bool add_signed(std::int64_t value) {  // a signed format may hold what is not negative
+    return add_word(value < 0 ? kind::negative_integer : kind::unsigned_integer, static_cast<std::uint64_t>(value));
   }
 
-  bool append_bytes(kind what, const char* data, std::uint32_t size) {
-    tape_node* const node = add(what, size);
-    if (node != nullptr) node->data = size == 0 ? "" : data;  // the library has no pointer for an empty one
-    return node != nullptr;
+  /// `in_front`: bytes that belong to the value and are not counted in its length: the type of an extension.
+  bool add_bytes(kind what, std::uint64_t length, std::uint32_t in_front) {
+    if (!has(length + in_front) || length + in_front > ~std::uint32_t{0}) return stop(errc::malformed_msgpack);
+    tape_node* const node = add(what);
+    if (node == nullptr) return false;
+    node->length = static_cast<std::uint32_t>(length + in_front);
+    node->data = node->length == 0 ? "" : reinterpret_cast<const char*>(at_);
+    at_ += node->length;
+    return true;
   }
 
   bool open(kind what, std::uint32_t length) {
-    if (depth_ == open_.size()) {
-      why_stopped_ = errc::nested_too_deep;
-      return false;
-    }
-    tape_node* const node = add(what, length);
+    if (depth_ == open_.size()) return stop(errc::nested_too_deep);
+    tape_node* const node = add(what);
     if (node == nullptr) return false;
-    node->bits = 0;
-    open_[depth_++] = node->next - 1;
+    node->length = length;
+    open_[depth_++] = {node->next - 1, std::uint64_t{length} * (what == kind::map ? 2 : 1)};
     return true;
   }
 
-  bool close() {
-    tape_node& node = (*nodes_)[open_[--depth_]];
-    node.next = static_cast<std::uint32_t>(nodes_->size());
-    return true;
-  }
-
+  const unsigned char* at_;
+  const unsigned char* end_;
   std::vector<tape_node>* nodes_;
-  std::array<std::uint32_t, msgpack_tape::max_depth> open_{};  ///< containers whose elements are still arriving
+  std::array<open_container, msgpack_tape::max_depth> open_{};  ///< containers whose values are still arriving
   std::size_t depth_ = 0;
   error_code why_stopped_;
-};
-
-/// The stream concept the library's packer writes to.
-class string_stream {
- public:
-  explicit string_stream(std::string& out) : out_(&out) {}
-  void write(const char* data, std::size_t size) { out_->append(data, size); }
-
- private:
-  std::string* out_;
 };
 
 }  // namespace
@@ -110,79 +260,9 @@ class string_stream {
 error_code msgpack_tape::parse(std::span<const std::byte> bytes) {
   nodes_.clear();
   if (nodes_.capacity() > kept_nodes && bytes.size() < kept_nodes) nodes_.shrink_to_fit();
-  tape_visitor visitor(nodes_);
-  std::size_t used = 0;
-  bool complete = false;
-  try {
-    complete = msgpack::parse(reinterpret_cast<const char*>(bytes.data()), bytes.size(), used, visitor);
-  } catch (const msgpack::unpack_error&) {
-    complete = false;
-  }
-  error_code failure;
-  if (visitor.why_stopped()) {
-    failure = visitor.why_stopped();
-  } else if (!complete || used != bytes.size()) {
-    failure = errc::malformed_msgpack;
-  }
+  const error_code failure = tape_parser(bytes, nodes_).parse();
   if (failure) nodes_.clear();
   return failure;
-}
-
-namespace {
-
-template <class Write>
-void pack_into(std::string& out, Write write) {
-  string_stream stream(out);
-  msgpack::packer<string_stream> packer(stream);
-  write(packer);
-}
-
-std::uint32_t size_of(std::size_t size) {
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  return static_cast<std::uint32_t>(size < most ? size : most);
-}
-
-}  // namespace
-
-void msgpack_writer::nil() {
-  pack_into(*out_, [](auto& packer) { packer.pack_nil(); });
-}
-
-void msgpack_writer::boolean(bool value) {
-  pack_into(*out_, [value](auto& packer) { value ? packer.pack_true() : packer.pack_false(); });
-}
-
-void msgpack_writer::unsigned_integer(std::uint64_t value) {
-  pack_into(*out_, [value](auto& packer) { packer.pack_uint64(value); });
-}
-
-void msgpack_writer::integer(std::int64_t value) {
-  pack_into(*out_, [value](auto& packer) { packer.pack_int64(value); });
-}
-
-void msgpack_writer::real(double value) {
-  // The library turns whole numbers into integers; publishers and readers expect a float64 to stay one.
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  out_->push_back(static_cast<char>(0xcb));
-  for (int shift = 56; shift >= 0; shift -= 8) out_->push_back(static_cast<char>((bits >> shift) & 0xff));
-}
-
-void msgpack_writer::string(std::string_view value) {
-  const std::uint32_t size = size_of(value.size());
-  pack_into(*out_, [value, size](auto& packer) { packer.pack_str(size).pack_str_body(value.data(), size); });
-}
-
-void msgpack_writer::binary(std::span<const std::byte> value) {
-  const std::uint32_t size = size_of(value.size());
-  pack_into(*out_, [value, size](auto& packer) { packer.pack_bin(size).pack_bin_body(reinterpret_cast<const char*>(value.data()), size); });
-}
-
-void msgpack_writer::array(std::uint32_t elements) {
-  pack_into(*out_, [elements](auto& packer) { packer.pack_array(elements); });
-}
-
-void msgpack_writer::map(std::uint32_t pairs) {
-  pack_into(*out_, [pairs](auto& packer) { packer.pack_map(pairs); });
 }
 
 }  // namespace kvc::net

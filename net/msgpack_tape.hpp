@@ -1,4 +1,4 @@
-// MessagePack bytes to a flat list of nodes that can be walked, and values back to bytes. The only file that knows the msgpack library.
+// MessagePack bytes to a flat list of nodes that can be walked, and values back to bytes.
 #pragma once
 
 #include <cstddef>

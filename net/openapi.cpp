@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "net/answer_writer.hpp"
+#include "net/coordinator_openapi.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
 
@@ -66,7 +67,11 @@ constexpr std::string_view schemas = R"json({
  "instance_id":{"type":"string","minLength":1},"block_size":{"type":"integer","minimum":1,"maximum":4294967295},
  "dp_rank":{"type":["integer","null"],"minimum":0,"maximum":4294967295,"default":0},
  "additionalsalt":{"type":["string","null"],"description":"Also additional_salt or cache_salt"},
- "topic":{"type":["string","null"],"default":""},"bind":{"type":["boolean","null"],"default":false},
+ "topic":{"type":["string","null"],"default":"","description":"Compared whole; empty: any; with * at its end: any that begins so"},
+ "bind":{"type":["boolean","null"],"default":false,"description":"We bind the endpoint and the publisher connects"},
+ "after_loss":{"type":["string","null"],"enum":["drop","keep",null],
+  "description":"What happens to blocks that a lost batch may have removed; absent: as the server is set"},
+ "expect_idle":{"type":["boolean","null"],"default":false,"description":"Silence means nothing: never stale, blocks stay"},
  "hash_seed":{"type":["integer","null"],"minimum":0},"medium":{"type":["string","null"]},"backend_id":{"type":["string","null"]},
  "copy_counting":{"type":["boolean","null"]},"shared":{"type":["boolean","null"],"description":"Pools only; their default is true"}}},
 "Registered":{"type":"object","required":["status","instance_id","changed","replaced"],"properties":{"status":{"type":"string"},
@@ -166,7 +171,7 @@ void append_route(std::string& out, const route_entry& route) {
 }  // namespace
 
 http_reply openapi_reply(std::string_view version) {
-  std::string body = R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt",)"
+  std::string body = R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt, and the coordinator of a fleet of MP servers",)"
                      R"("version":)";
   answer_writer(body, wire_form::json).text(version);
   body += R"(},"paths":{)";
@@ -176,9 +181,13 @@ http_reply openapi_reply(std::string_view version) {
     is_first = false;
     append_route(body, each);
   }
+  body += ',';
+  append_coordinator_paths(body);
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
-  body += "}}";
+  body.back() = ',';
+  append_coordinator_schemas(body);
+  body += "}}}";
   return ok_reply(std::move(body), wire_form::json);
 }
 

@@ -11,7 +11,7 @@ namespace kvc::net {
 
 /// One meaning; several names may stand for it, and the last one in the body wins.
 enum class member : std::uint8_t {
-  additional_salt, backend_id, bind, block_size, copy_counting, detail, dp_rank, endpoint, extra_keys, hash_kind, hash_seed, hashes,
+  additional_salt, after_loss, backend_id, bind, block_size, copy_counting, detail, dp_rank, endpoint, expect_idle, extra_keys, hash_kind, hash_seed, hashes,
   instance_id, instance_ids, lora_id, lora_name, media, medium, min_match, model, queries, replay_endpoint, shared, tenant_id, tokens,
   tokens_base64, top_k, topic, type,
 };
@@ -26,6 +26,7 @@ struct known_name {
 inline constexpr std::array known_names{
     known_name{"additional_salt", member::additional_salt},
     known_name{"additionalsalt", member::additional_salt},
+    known_name{"after_loss", member::after_loss},
     known_name{"backend_id", member::backend_id},
     known_name{"bind", member::bind},
     known_name{"block_hash", member::hashes},
@@ -36,6 +37,7 @@ inline constexpr std::array known_names{
     known_name{"detail", member::detail},
     known_name{"dp_rank", member::dp_rank},
     known_name{"endpoint", member::endpoint},
+    known_name{"expect_idle", member::expect_idle},
     known_name{"extra_keys", member::extra_keys},
     known_name{"hash_kind", member::hash_kind},
     known_name{"hash_seed", member::hash_seed},

@@ -12,6 +12,7 @@
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
 #include "core/lane_names.hpp"
+#include "net/lane_turns.hpp"
 #include "net/task_scope.hpp"
 
 namespace kvc::net {
@@ -29,6 +30,7 @@ class lane {
   std::size_t index_;
 
  public:
+  lane_turns turns;  ///< of the streams; before the context, with which those that wait are destroyed
   asio::io_context context{1};
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only

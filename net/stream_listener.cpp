@@ -1,10 +1,12 @@
 #include "net/stream_listener.hpp"
 
-#include <boost/asio/post.hpp>
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <utility>
 
 #include "core/block_hasher.hpp"
 #include "net/log.hpp"
@@ -13,8 +15,33 @@
 namespace kvc::net {
 namespace {
 
-/// Mooncake's master numbers its batches from 1, everybody else from 0 (kv-events.md section 0.9).
-core::seqno first_seqno(core::publisher_type type) { return core::seqno{type == core::publisher_type::mooncake ? 1U : 0U}; }
+constexpr int idle_checks_per_tail_check = 10;
+constexpr std::size_t steps_per_batch = 2;  ///< received, applied
+
+core::stream_rules rules_of(const core::registration& from, const stream_settings& settings) {
+  core::stream_rules rules;
+  rules.first = core::first_seqno(from.type);
+  rules.has_replay = !from.replay_endpoint.empty();
+  rules.replay.attempts = settings.replay_attempts;
+  rules.replay_timeout = settings.replay_timeout;
+  rules.idle_check = settings.idle_check;
+  rules.tail_check = idle_checks_per_tail_check * settings.idle_check;
+  rules.stale_after = settings.stale_after;
+  rules.evict_after = settings.evict_after;
+  rules.expects_idle = from.expects_idle;
+  rules.after_loss = from.after_loss.value_or(settings.after_loss);
+  return rules;
+}
+
+/// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
+/// them at once.
+std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point wanted, std::chrono::milliseconds rhythm) {
+  constexpr std::chrono::milliseconds finest{10};
+  constexpr std::chrono::milliseconds coarsest{125};
+  const std::chrono::steady_clock::duration grid = std::clamp(rhythm / 8, finest, coarsest);
+  const auto since_start = wanted.time_since_epoch();
+  return std::chrono::steady_clock::time_point(since_start + grid - since_start % grid);
+}
 
 }  // namespace
 
@@ -25,7 +52,8 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
       engine_(&engine),
       service_(std::move(service)),
       sink_(home, service_, catalog, media, settings),
-      cursor_(first_seqno(service_.registration.type)),
+      machine_(rules_of(service_.registration, settings), clock::now()),
+      news_(home.counters, service_),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
 
 asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self) {
@@ -42,7 +70,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
 
 asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener> self) {
   self->sink_.leave();
-  self->set_state(core::stream_state::stopped);
+  self->news_.stop(self->machine_);
   self->stopping_ = true;
   if (self->socket_) self->socket_->close();
   if (self->replay_) self->replay_->close();
@@ -50,20 +78,31 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
     boost::system::error_code woken;
     co_await self->ended_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
+  self->sink_.leave();  // the batch that was being applied may have opened further partitions
   co_await self->sink_.drop_all();
 }
 
 asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn) {
-  turn->slice.clear();
-  turn->seqno.reset();
   turn->is_last = true;
+  turn->seqno.reset();
   const auto alive = self.lock();
   if (!alive) co_return;
   turn->is_last = alive->sink_.blocks().dump_some(turn->cursor, alive->settings_->blocks_per_turn, turn->slice);
-  const std::uint64_t generation = alive->service_.status->generation.load(std::memory_order_relaxed);
+  const std::uint64_t generation = alive->machine_.so_far().generation;
   if (!turn->generation) turn->generation = generation;
   const bool is_settled = !alive->sink_.is_in_between() && !alive->stopping_ && *turn->generation == generation;
-  if (is_settled) turn->seqno = alive->cursor_.newest_applied();
+  if (is_settled) turn->seqno = alive->machine_.newest_applied();
+}
+
+bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
+  if (stopping_) return true;
+  // First told, then done: nobody may see less than there was from a stream that calls itself whole.
+  const bool is_done = sink_.evict_some(pass, budget, [this] {
+    machine_.on_evicted();
+    news_.show(machine_);
+  });
+  if (service_.status->evicted.load(std::memory_order_relaxed) != 0) machine_.on_evicted();  // a clear may have come in between
+  return is_done;
 }
 
 bool stream_listener::open() {
@@ -73,23 +112,23 @@ bool stream_listener::open() {
   options.max_frame_bytes = settings_->max_payload_bytes;
   options.watch_connection = true;
   socket_.emplace(*engine_, lane_->context.get_executor(), zmq_socket::kind::subscriber, options);
-  error_code failed = socket_->subscribe(from.topic);
+  error_code failed = socket_->subscribe(core::topic_prefix(from.topic));
   if (!failed) failed = from.bind ? socket_->bind(from.endpoint) : socket_->connect(from.endpoint);
   if (!failed) {
     if (!from.replay_endpoint.empty()) {
       replay_.emplace(*engine_, lane_->context.get_executor(), from.replay_endpoint, settings_->max_payload_bytes);
     }
+    last_open_failure_ = {};
     return true;
   }
-  log::warn(log::module::stream, "cannot open stream",
-            {{"instance", from.worker.instance}, {"dp_rank", from.worker.rank.get()}, {"endpoint", from.endpoint}, {"reason", failed.message()}});
+  if (std::exchange(last_open_failure_, failed) != failed) news_.cannot_open(failed);
   socket_.reset();
   return false;
 }
 
 asio::awaitable<void> stream_listener::listen() {
   asio::steady_timer pause(lane_->context);
-  std::size_t taken_this_turn = 0;
+  std::size_t steps_this_turn = 0;
   for (;;) {
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
@@ -97,148 +136,135 @@ asio::awaitable<void> stream_listener::listen() {
       boost::system::error_code woken;
       pause.expires_after(settings_->idle_check);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      if (stopping_) co_return;
+      machine_.on_quiet(clock::now());
+      news_.show(machine_);
       continue;
     }
-    const auto deadline = clock::now() + settings_->idle_check;
-    const error_code failed = co_await socket_->receive(message_, deadline);
-    if (stopping_ || failed == errc::closed || failed == errc::cancelled) co_return;
-    watch_connection();
-    if (failed == errc::timed_out) {
-      co_await on_idle();
+    using step = core::stream_fsm::step;
+    switch (machine_.next()) {
+      case step::listen:
+        co_await hear();
+        break;
+      case step::apply_live:
+        co_await apply(live_number_, message_.frame(2));
+        break;
+      case step::request:
+        ask();
+        break;
+      case step::read_reply:
+        co_await hear_reply();
+        break;
+      case step::apply_reply:
+        co_await apply(reply_.number, reply_.payload);
+        break;
+      case step::forget:
+        co_await forget();
+        break;
+    }
+    if (stopping_) co_return;
+    news_.show(machine_);
+    if (machine_.take_wants_fresh_transport()) {
+      disconnects_before_ += socket_->poll_connection().disconnects;
+      socket_.reset();
       continue;
     }
-    if (failed) {
-      lane_->counters.bad_frames.add();
-      sink_.reject({}, "message", failed);
-    } else {
-      co_await take_live();
-    }
-    if (++taken_this_turn >= settings_->batches_per_turn) {
-      taken_this_turn = 0;
-      co_await asio::post(asio::use_awaitable);
+    if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over()) {
+      steps_this_turn = 0;
+      co_await lane_->turns.next();
     }
   }
+}
+
+asio::awaitable<void> stream_listener::forget() {
+  news_.show(machine_);  // before the first block goes
+  const std::uint64_t dropped = co_await sink_.drop_all();
+  if (machine_.is_doubting()) {
+    core::stream_status::add(service_.status->doubted, dropped);
+  } else {
+    service_.recipe->reset();
+  }
+  machine_.on_forgotten(clock::now());
+}
+
+asio::awaitable<void> stream_listener::hear() {
+  const error_code failed = co_await socket_->receive(message_, next_look(machine_.wake_at(), settings_->idle_check));
+  if (stopping_ || failed == errc::closed || failed == errc::cancelled) {
+    stopping_ = true;
+    co_return;
+  }
+  watch_connection();
+  if (failed == errc::timed_out) {
+    machine_.on_quiet(clock::now());
+    co_return;
+  }
+  const auto live = failed ? result<batch_frames>(failed) : read_live(message_);
+  if (!live) {
+    sink_.reject_message({}, "message", live.error());
+  } else if (!core::is_topic_wanted(service_.registration.topic, live->topic)) {
+    sink_.note_other_topic(live->topic);
+  } else {
+    live_number_ = live->number;
+    machine_.on_live(live->number, core::digest(live->payload), clock::now());
+  }
+}
+
+void stream_listener::ask() {
+  const error_code failed = replay_->request(machine_.request_from());
+  if (failed) news_.cannot_ask(failed);
+  machine_.on_requested(!failed, clock::now());
+}
+
+asio::awaitable<void> stream_listener::hear_reply() {
+  using kind = replay_client::reply::kind;
+  reply_ = co_await replay_->next(machine_.wake_at());
+  if (stopping_ || reply_.what == kind::stopped) {
+    stopping_ = true;
+    co_return;
+  }
+  watch_connection();  // before the answer is believed: it may be another publisher's already
+  if (machine_.next() != core::stream_fsm::step::read_reply) {
+    replay_->finish();
+    co_return;
+  }
+  const auto now = clock::now();
+  switch (reply_.what) {
+    case kind::batch:
+      machine_.on_reply(reply_.number, core::digest(reply_.payload), now);
+      break;
+    case kind::end:
+      machine_.on_reply_end(now);
+      break;
+    case kind::silence:
+      machine_.on_reply_silence(now);
+      break;
+    case kind::unreadable:
+      sink_.reject_message({}, "replay reply", make_error_code(errc::bad_frame_count));
+      machine_.on_reply_noise(now);
+      break;
+    case kind::stopped:
+      break;
+  }
+  using step = core::stream_fsm::step;
+  const step next = machine_.next();
+  if (next == step::listen || next == step::apply_live) replay_->finish();
+}
+
+asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const std::byte> payload) {
+  const std::uint64_t barriers = sink_.barriers();
+  core::stream_fsm::applied_batch done;
+  done.is_readable = co_await sink_.apply(number, payload);
+  done.left_nothing = sink_.barriers() != barriers;
+  const auto now = clock::now();
+  machine_.on_applied(done, now);
+  news_.note_applied(machine_, now);
+  if (replay_ && machine_.next() == core::stream_fsm::step::listen) replay_->finish();
 }
 
 void stream_listener::watch_connection() {
   const auto seen = socket_->poll_connection();
-  core::connection_state now = core::connection_state::connecting;
-  if (seen.connected) {
-    now = core::connection_state::connected;
-  } else if (seen.disconnects > 0) {
-    now = core::connection_state::disconnected;
-  }
-  const core::connection_state before = service_.status->connection.exchange(now, std::memory_order_relaxed);
-  if (before != now) {
-    log::info(log::module::stream, "connection",
-              {{"instance", service_.registration.worker.instance},
-               {"dp_rank", service_.registration.worker.rank.get()},
-               {"endpoint", service_.registration.endpoint},
-               {"state", core::to_string(now)}});
-  }
-  if (seen.disconnects != disconnects_seen_) {
-    disconnects_seen_ = seen.disconnects;
-    must_verify_ = true;
-  }
-}
-
-asio::awaitable<void> stream_listener::on_idle() {
-  if (service_.status->connection.load(std::memory_order_relaxed) != core::connection_state::connected) co_return;
-  if (must_verify_) co_await verify_incarnation();
-  if (must_catch_up_ && can_replay()) co_await recover(cursor_.next(), std::nullopt);
-}
-
-asio::awaitable<void> stream_listener::take_live() {
-  const auto live = read_live(message_);
-  if (!live) {
-    lane_->counters.bad_frames.add();
-    sink_.reject({}, "message", live.error());
-    co_return;
-  }
-  if (must_verify_) co_await verify_incarnation();
-  if (stopping_) co_return;
-  auto verdict = cursor_.observe_live(live->number);
-  if (verdict.what == core::stream_cursor::verdict::kind::restart) {
-    co_await restart("the sequence went back");
-    verdict = cursor_.observe_live(live->number);
-  }
-  switch (verdict.what) {
-    case core::stream_cursor::verdict::kind::duplicate:
-      core::stream_status::add(service_.status->stale_batches, 1);
-      co_return;
-    case core::stream_cursor::verdict::kind::gap:
-      if (cursor_.newest_applied()) {
-        core::stream_status::add(service_.status->gaps, 1);
-        lane_->counters.gaps.add();
-      }
-      co_await recover(verdict.missing_from, verdict.missing_to);
-      break;
-    case core::stream_cursor::verdict::kind::contiguous:
-    case core::stream_cursor::verdict::kind::restart: break;
-  }
-  if (stopping_) co_return;
-  must_catch_up_ = false;
-  co_await apply_live(live->number);
-}
-
-asio::awaitable<void> stream_listener::apply_live(core::seqno number) {
-  const auto payload = message_.frame(2);
-  const bool is_applied = co_await sink_.apply(number, payload);
-  if (!is_applied) note_lost(1);
-  note_applied(number, payload);
-  settle();
-}
-
-void stream_listener::note_applied(core::seqno number, std::span<const std::byte> payload) {
-  cursor_.applied(number);
-  last_digest_ = core::digest(payload);
-  core::stream_status& status = *service_.status;
-  // Released, so that whoever reads this number with acquire also finds the blocks it stands for.
-  status.last_seqno.store(cursor_.newest_applied()->get(), std::memory_order_release);
-  status.last_applied_ns.store(std::chrono::nanoseconds(clock::now().time_since_epoch()).count(), std::memory_order_relaxed);
-  if (sink_.barriers() != barriers_seen_) {  // the worker held nothing just now: whatever was lost before does not matter any more
-    barriers_seen_ = sink_.barriers();
-    status.missing.store(0, std::memory_order_relaxed);
-  }
-  if (sink_.whole_barriers() != whole_barriers_seen_) {
-    whole_barriers_seen_ = sink_.whole_barriers();
-    status.evicted.store(0, std::memory_order_relaxed);
-  }
-}
-
-bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
-  if (stopping_) return true;
-  // First told, then done: nobody may see less than there was from a stream that calls itself whole.
-  return sink_.evict_some(pass, budget, [this] {
-    if (service_.status->state.load(std::memory_order_relaxed) == core::stream_state::whole) set_state(core::stream_state::incomplete);
-  });
-}
-
-void stream_listener::note_lost(std::uint64_t batches) {
-  if (batches == 0) return;
-  core::stream_status::add(service_.status->missing, batches);
-  lane_->counters.lost_batches.add(batches);
-}
-
-void stream_listener::settle() {
-  const bool is_whole =
-      service_.status->missing.load(std::memory_order_relaxed) == 0 && service_.status->evicted.load(std::memory_order_relaxed) == 0;
-  set_state(is_whole ? core::stream_state::whole : core::stream_state::incomplete);
-}
-
-void stream_listener::set_state(core::stream_state next) {
-  if (stopping_) return;
-  const core::stream_state before = service_.status->state.exchange(next, std::memory_order_relaxed);
-  if (before == next) return;
-  log::info(log::module::stream, "state",
-            {{"instance", service_.registration.worker.instance},
-             {"dp_rank", service_.registration.worker.rank.get()},
-             {"endpoint", service_.registration.endpoint},
-             {"from", core::to_string(before)},
-             {"to", core::to_string(next)},
-             {"seqno", cursor_.newest_applied() ? std::to_string(cursor_.newest_applied()->get()) : std::string("none")},
-             {"missing", service_.status->missing.load(std::memory_order_relaxed)},
-             {"evicted", service_.status->evicted.load(std::memory_order_relaxed)}});
+  news_.note_connection(seen);
+  machine_.on_connection(seen.connected, disconnects_before_ + seen.disconnects, clock::now());
 }
 
 }  // namespace kvc::net

@@ -1,19 +1,19 @@
-// One publisher's stream on its lane: receive, watch the seqnos, recover what is missing, apply.
+// One publisher's stream on its lane: does what its machine says, with sockets and the index.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 
-#include "core/replay_fsm.hpp"
-#include "core/stream_cursor.hpp"
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/stream_fsm.hpp"
 #include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
 #include "net/replay_client.hpp"
+#include "net/stream_news.hpp"
 #include "net/stream_sink.hpp"
 #include "net/zmq_socket.hpp"
 
@@ -21,13 +21,10 @@ namespace kvc::net {
 
 /// A registered stream at work.
 ///
-/// Story: it subscribes, and learns from the first batch, or from a second of silence after the connection stands, whether it came late;
-/// then it asks the replay endpoint for what it missed. Live batches wait meanwhile in the transport's bounded queue. A gap is replayed
-/// before the batch behind it is applied; what cannot be had makes the stream `incomplete`, with the number of missing batches, until a clear
-/// of everything or a restart makes that irrelevant; so does, before the first one goes, what the byte budget of the index takes from it. A live seqno that goes back is a restarted publisher: its blocks leave at once and it
-/// is read from its beginning. A publisher that vanished and came back is asked for the last batch applied; unless it answers with the very
-/// same bytes it is another incarnation.
-/// Life cycle: `run` is spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
+/// Story: core::stream_fsm decides; this class subscribes, receives, asks for replays and applies as it is told, and tells it how that
+/// went. It holds the batch in hand, which stays where it was received until it has been applied. Live batches that come during a replay
+/// wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
+/// spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
 class stream_listener final : public evictable {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
@@ -49,36 +46,28 @@ class stream_listener final : public evictable {
   using clock = std::chrono::steady_clock;
 
   [[nodiscard]] asio::awaitable<void> listen();
+  [[nodiscard]] asio::awaitable<void> forget();
   [[nodiscard]] bool open();
-  [[nodiscard]] asio::awaitable<void> take_live();
-  [[nodiscard]] asio::awaitable<void> apply_live(core::seqno number);
-  [[nodiscard]] asio::awaitable<void> on_idle();
-  [[nodiscard]] asio::awaitable<void> recover(core::seqno from, std::optional<core::seqno> to);
-  [[nodiscard]] asio::awaitable<void> verify_incarnation();
-  [[nodiscard]] asio::awaitable<void> restart(std::string_view because);
+  [[nodiscard]] asio::awaitable<void> hear();
+  [[nodiscard]] asio::awaitable<void> hear_reply();
+  [[nodiscard]] asio::awaitable<void> apply(core::seqno number, std::span<const std::byte> payload);
+  void ask();
   void watch_connection();
-  void note_applied(core::seqno number, std::span<const std::byte> payload);
-  void note_lost(std::uint64_t batches);
-  void settle();
-  void set_state(core::stream_state next);
-  [[nodiscard]] bool can_replay() const;
 
+  std::uint64_t disconnects_before_ = 0;  ///< of sockets that have been replaced
   lane* lane_;
   const stream_settings* settings_;
   zmq_engine* engine_;
   service_info service_;
   stream_sink sink_;
-  core::stream_cursor cursor_;
+  core::stream_fsm machine_;
+  stream_news news_;
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;
-  zmq_message message_;
-  std::uint64_t last_digest_ = 0;       ///< of the payload applied last, to recognise the incarnation
-  std::uint64_t barriers_seen_ = 0;
-  std::uint64_t whole_barriers_seen_ = 0;
-  std::uint64_t disconnects_seen_ = 0;
-  bool must_verify_ = false;            ///< the publisher was away since the last batch
-  bool must_catch_up_ = true;           ///< nothing is known of the time before we subscribed
-  clock::time_point no_replay_before_{};  ///< the replay endpoint did not answer: leave it alone until then
+  zmq_message message_;         ///< the live batch in hand
+  core::seqno live_number_{};   ///< its number
+  replay_client::reply reply_;  ///< the replayed batch in hand
+  error_code last_open_failure_;
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

@@ -64,17 +64,36 @@ void write_stream(answer_writer& out, const stream_status& status, time_point no
     out.number(last_seqno);
   }
   write_lag(out, now_of(status.last_applied_ns), now);
+  out.key("delay_ms");
+  if (const std::int64_t delay = now_of(status.delay_ms); delay == stream_status::no_delay) {
+    out.nothing();
+  } else {
+    out.number(static_cast<std::uint64_t>(delay));
+  }
+  out.member("lag_batches", now_of(status.behind));
   out.member("batches", now_of(status.batches));
   out.member("events", now_of(status.events));
   out.member("rejected", now_of(status.rejected));
+  out.member("bad_messages", now_of(status.bad_messages));
+  out.member("bad_batches", now_of(status.bad_batches));
+  out.member("other_topics", now_of(status.other_topics));
   out.member("stale_batches", now_of(status.stale_batches));
   out.member("gaps", now_of(status.gaps));
   out.member("replays", now_of(status.replays));
   out.member("replays_failed", now_of(status.replays_failed));
+  out.key("replays_by_outcome");
+  out.object(core::replay_outcome_count);
+  for (std::size_t i = 0; i < core::replay_outcome_count; ++i) {
+    out.member(core::to_string(static_cast<core::replay_outcome>(i)), now_of(status.replays_by_outcome[i]));
+  }
+  out.end_object();
   out.member("restarts", now_of(status.restarts));
   out.member("missing", now_of(status.missing));
+  out.member("lost", now_of(status.lost));
+  out.member("doubted_blocks", now_of(status.doubted));
   out.member("evicted", now_of(status.evicted));
   out.member("orphans", now_of(status.orphans));
+  out.member("dropped_orphans", now_of(status.dropped_orphans));
   out.member("unknown_removals", now_of(status.unknown_removals));
   out.member("rank_mismatches", now_of(status.rank_mismatches));
   out.member("skipped_blocks", now_of(status.skipped));

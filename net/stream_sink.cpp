@@ -1,8 +1,7 @@
 #include "net/stream_sink.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <string>
 
@@ -10,6 +9,11 @@
 
 namespace kvc::net {
 namespace {
+
+constexpr std::size_t longest_logged_topic = 256;
+constexpr double longest_delay_s = 1e9;  ///< beyond it one of the clocks is wrong
+/// Blocks applied before the clock is asked whether the turn is over.
+constexpr std::size_t blocks_between_looks = 256;
 
 core::member member_of(const service_info& service) {
   core::member who;
@@ -25,6 +29,7 @@ core::event_applier::options options_of(lane& home, const service_info& service,
   core::event_applier::options with;
   with.max_orphans = settings.max_orphans;
   with.lane = home.names;
+  with.recipe = service.recipe;
   if (service.numbers) with.next_worker = [numbers = service.numbers] { return numbers->next(); };
   return with;
 }
@@ -55,18 +60,40 @@ void stream_sink::reject(std::optional<core::seqno> number, std::string_view wha
              {"rejected_so_far", so_far}});
 }
 
+void stream_sink::reject_message(std::optional<core::seqno> number, std::string_view what, error_code why) {
+  lane_->counters.bad_frames.add();
+  core::stream_status::add(status_->bad_messages, 1);
+  reject(number, what, why);
+}
+
+void stream_sink::note_other_topic(std::string_view topic) {
+  lane_->counters.other_topics.add();
+  core::stream_status::add(status_->other_topics, 1);
+  const std::uint64_t so_far = status_->other_topics.load(std::memory_order_relaxed);
+  if (!std::has_single_bit(so_far)) return;
+  log::warn(log::module::stream, "message of another topic",
+            {{"wanted", registration_.topic},
+             {"topic", topic.substr(0, longest_logged_topic)},
+             {"instance", registration_.worker.instance},
+             {"dp_rank", registration_.worker.rank.get()},
+             {"endpoint", registration_.endpoint},
+             {"so_far", so_far}});
+}
+
 asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std::byte> payload) {
   const auto begun = std::chrono::steady_clock::now();
   if (const auto failed = decoder_.decode(payload, batch_)) {
     lane_->counters.bad_batches.add();
+    core::stream_status::add(status_->bad_batches, 1);
     reject(number, "batch", failed);
     co_return false;
   }
   core::apply_tally tally;
   core::event_applier::progress at;
   is_in_between_ = true;
-  while (!applier_.apply_some(batch_, at, settings_->blocks_per_turn, tally)) {
-    co_await asio::post(asio::use_awaitable);
+  const std::size_t piece = std::min(settings_->blocks_per_turn, blocks_between_looks);
+  while (!applier_.apply_some(batch_, at, piece, tally)) {
+    if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
   is_in_between_ = false;
   count(tally);
@@ -77,7 +104,6 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
 
 void stream_sink::count(const core::apply_tally& tally) {
   core::lane_counters& counters = lane_->counters;
-  bool has_clear = false;
   bool has_whole_clear = false;
   for (const core::event& each : batch_.events) {
     if (std::holds_alternative<core::stored_event>(each)) {
@@ -86,8 +112,7 @@ void stream_sink::count(const core::apply_tally& tally) {
       counters.removed_events.add();
     } else if (std::holds_alternative<core::cleared_event>(each)) {
       counters.cleared_events.add();
-      has_clear = true;
-      has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each));
+      has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each), batch_);
     }
   }
   counters.batches.add();
@@ -109,6 +134,7 @@ void stream_sink::count(const core::apply_tally& tally) {
   core::stream_status::add(status.batches, 1);
   core::stream_status::add(status.events, batch_.events.size());
   core::stream_status::add(status.rejected, batch_.rejected_events);
+  core::stream_status::add(status.dropped_orphans, tally.dropped_orphans);
   core::stream_status::add(status.unknown_removals, tally.unknown_removals);
   core::stream_status::add(status.skipped, tally.skipped);
   core::stream_status::add(status.reblocked_pages, tally.reblocked_pages);
@@ -116,11 +142,16 @@ void stream_sink::count(const core::apply_tally& tally) {
   status.decoded.add(batch_.counts);
   for (const core::unknown_word& each : batch_.counts.unknown) note_unknown(each);
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
-  if (has_clear && applier_.names() == 0 && applier_.orphans() == 0) {
-    ++barriers_;
-    if (has_whole_clear) ++whole_barriers_;
-  }
+  if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
+  note_delay();
   show_blocks();
+}
+
+void stream_sink::note_delay() {
+  if (batch_.timestamp_s <= 0) return;
+  const std::chrono::duration<double> ours = std::chrono::system_clock::now().time_since_epoch();
+  const double seconds = std::clamp(ours.count() - batch_.timestamp_s, 0.0, longest_delay_s);
+  status_->delay_ms.store(static_cast<std::int64_t>(seconds * 1e3), std::memory_order_relaxed);
 }
 
 void stream_sink::note_unknown(const core::unknown_word& word) {
@@ -153,8 +184,24 @@ void stream_sink::show_blocks() {
   for (std::size_t i = 0; i < known; ++i) {
     status_->blocks[i].store(applier_.held_on(static_cast<core::medium_id>(i)), std::memory_order_relaxed);
   }
+  if (applier_.owners() > 1) show_shares(known);
   status_->orphans.store(applier_.orphans(), std::memory_order_relaxed);
   status_->uncounted.store(applier_.uncounted(), std::memory_order_relaxed);
+}
+
+void stream_sink::show_shares(std::size_t media) {
+  // Backends of a pool share their rank, so sums are made before they are shown.
+  std::map<core::dp_rank, std::array<std::uint64_t, core::max_media>> sums;
+  applier_.visit_others([&](core::dp_rank rank, const core::lane_blocks& blocks) {
+    auto& sum = sums[rank];
+    for (std::size_t i = 0; i < media; ++i) sum[i] += blocks.held_on(static_cast<core::medium_id>(i));
+  });
+  for (const auto& [rank, sum] : sums) {
+    if (rank == registration_.worker.rank) continue;
+    auto& share = shares_[rank];
+    if (!share) share = status_->ranks.add(rank);
+    for (std::size_t i = 0; i < media; ++i) share->blocks[i].store(sum[i], std::memory_order_relaxed);
+  }
 }
 
 bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first) {
@@ -168,16 +215,17 @@ bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, con
   return is_done;
 }
 
-asio::awaitable<void> stream_sink::drop_all() {
+asio::awaitable<std::uint64_t> stream_sink::drop_all() {
   core::apply_tally tally;
   is_in_between_ = true;
   while (!applier_.drop_some(settings_->blocks_per_turn, tally)) {
     show_blocks();
-    co_await asio::post(asio::use_awaitable);
+    co_await lane_->turns.next();
   }
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();
+  co_return tally.removed;
 }
 
 }  // namespace kvc::net

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -37,8 +39,14 @@ class stream_sink {
   /// rubbish cannot flood the log. `number` absent: the message had none.
   void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
 
-  /// Forgets all blocks of the worker.
-  [[nodiscard]] asio::awaitable<void> drop_all();
+  /// The same for a message or reply of the wrong shape.
+  void reject_message(std::optional<core::seqno> number, std::string_view what, error_code why);
+
+  /// Counts a message that the subscription let through and that is for somebody else; logged as rarely as what `reject` counts.
+  void note_other_topic(std::string_view topic);
+
+  /// Forgets all blocks of the stream. Answers how many.
+  asio::awaitable<std::uint64_t> drop_all();
 
   /// A piece of the worker's part of a pass of eviction, counted; see core::lane_blocks::evict_some. Nothing is done in the middle of a batch:
   /// what its events say and what is given up are kept apart.
@@ -47,16 +55,17 @@ class stream_sink {
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
-  /// How many barriers have been applied: clears after which the worker held nothing, so that earlier losses no longer matter.
+  /// How many barriers have been applied: clears of all that the stream may ever have held, after which it held nothing, so that earlier losses
+  /// and evictions no longer matter.
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
-  /// How many of them were clears of all that the worker may ever have held, so that earlier evictions no longer matter either.
-  [[nodiscard]] std::uint64_t whole_barriers() const noexcept { return whole_barriers_; }
 
  private:
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
+  void note_delay();
   void show_blocks();
+  void show_shares(std::size_t media);
 
   lane* lane_;
   const stream_settings* settings_;
@@ -66,8 +75,8 @@ class stream_sink {
   core::event_applier applier_;
   core::event_batch batch_;
   core::medium_table* media_;
+  std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
-  std::uint64_t whole_barriers_ = 0;
   bool is_in_between_ = false;
 };
 

@@ -22,6 +22,8 @@ class tape_value {
 
   /// Present and not nil: the two ways of leaving a field out mean the same everywhere on these wires.
   [[nodiscard]] bool has_value() const noexcept { return nodes_ != nullptr && node().what != kind::nil; }
+  /// Points at something, be it nil.
+  [[nodiscard]] bool is_present() const noexcept { return nodes_ != nullptr; }
   [[nodiscard]] bool is(kind what) const noexcept { return nodes_ != nullptr && node().what == what; }
   [[nodiscard]] bool is_integer() const noexcept { return nodes_ != nullptr && node().is_integer(); }
 
@@ -35,6 +37,13 @@ class tape_value {
   [[nodiscard]] tape_value first() const noexcept { return {nodes_, index_ + 1}; }
   /// The value behind this one in the same container; precondition: this is not the last.
   [[nodiscard]] tape_value next() const noexcept { return {nodes_, node().next}; }
+
+  /// The elements of an array as nodes one behind the other, when none of them is a container with anything in it; else nothing. A walk
+  /// by `next` says the same, slower. Precondition: an array.
+  [[nodiscard]] std::span<const tape_node> flat_elements() const noexcept {
+    if (node().next != index_ + 1 + length()) return {};
+    return {nodes_ + index_ + 1, length()};
+  }
 
   /// The number, when this is an integer in 0 .. 2^32-1. Works on absent values too.
   [[nodiscard]] std::optional<std::uint32_t> as_u32() const noexcept {

@@ -19,8 +19,12 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t max_frames = 64;
-constexpr int heartbeat_interval_ms = 5'000;   // a peer whose host died sends no reset; only silence tells
-constexpr int heartbeat_timeout_ms = 15'000;   // three missed answers
+constexpr std::size_t usual_frames = 5;  // no message of a publisher has more
+// A peer whose host died sends no reset; only silence tells. The kernel's probes find out as soon as libzmq's heartbeats would, and cost
+// nothing in between: libzmq looks through the timers of all its connections for each heartbeat.
+constexpr int probe_after_s = 5;
+constexpr int probe_interval_s = 5;
+constexpr int unanswered_probes = 3;
 constexpr std::size_t notices_per_look = 256;  // bounds one look at the connection notices
 
 /// libzmq's errno where its meaning at this place is known.
@@ -99,17 +103,30 @@ void* zmq_engine::handle() const noexcept {
   return state_->context;
 }
 
+/// Every stream has messages that wait to be filled, so there is no room in them for frames that never come.
 struct zmq_message::state {
-  std::array<zmq_msg_t, max_frames> frames;
-  std::size_t count = 0;  ///< frames that are initialised
+  std::array<zmq_msg_t, usual_frames> usual;
+  std::unique_ptr<std::array<zmq_msg_t, max_frames - usual_frames>> further;  ///< made when a message has more
+  std::size_t count = 0;                                                      ///< frames that are initialised
 
   state() = default;
   ~state() { clear(); }
   state(const state&) = delete;
   state& operator=(const state&) = delete;
 
+  [[nodiscard]] zmq_msg_t* at(std::size_t index) noexcept {
+    return index < usual_frames ? &usual[index] : &(*further)[index - usual_frames];
+  }
+  /// Precondition: there is room for one more.
+  zmq_msg_t* add() {
+    if (count == usual_frames && !further) further = std::make_unique_for_overwrite<std::array<zmq_msg_t, max_frames - usual_frames>>();
+    zmq_msg_t* const frame = at(count);
+    zmq_msg_init(frame);
+    ++count;
+    return frame;
+  }
   void clear() {
-    for (std::size_t i = 0; i < count; ++i) zmq_msg_close(&frames[i]);
+    for (std::size_t i = 0; i < count; ++i) zmq_msg_close(at(i));
     count = 0;
   }
 };
@@ -125,7 +142,7 @@ std::size_t zmq_message::size() const noexcept {
 
 std::span<const std::byte> zmq_message::frame(std::size_t index) const noexcept {
   assert(index < state_->count);
-  zmq_msg_t* const frame = &state_->frames[index];
+  zmq_msg_t* const frame = state_->at(index);
   return {static_cast<const std::byte*>(zmq_msg_data(frame)), zmq_msg_size(frame)};
 }
 
@@ -206,9 +223,10 @@ zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind 
   set(socket, ZMQ_MAXMSGSIZE, options.max_frame_bytes);
   set(socket, ZMQ_RECONNECT_IVL, options.reconnect_ms);
   set(socket, ZMQ_RECONNECT_IVL_MAX, options.reconnect_max_ms);
-  set(socket, ZMQ_HEARTBEAT_IVL, heartbeat_interval_ms);
-  set(socket, ZMQ_HEARTBEAT_TIMEOUT, heartbeat_timeout_ms);
   set(socket, ZMQ_TCP_KEEPALIVE, on);
+  set(socket, ZMQ_TCP_KEEPALIVE_IDLE, probe_after_s);
+  set(socket, ZMQ_TCP_KEEPALIVE_INTVL, probe_interval_s);
+  set(socket, ZMQ_TCP_KEEPALIVE_CNT, unanswered_probes);
   if (what == kind::router) set(socket, ZMQ_ROUTER_MANDATORY, off);
   if (what == kind::publisher) set(socket, ZMQ_XPUB_NODROP, off);
 
@@ -269,9 +287,7 @@ error_code zmq_socket::try_receive(zmq_message& into) {
       too_many = true;
       message.clear();
     }
-    zmq_msg_t* const frame = &message.frames[message.count];
-    zmq_msg_init(frame);
-    ++message.count;
+    zmq_msg_t* const frame = message.add();
     if (receive_frame(frame, state_->socket) < 0) {
       const error_code failure = last_error();
       message.clear();

@@ -3,11 +3,12 @@
 namespace kvc::perf {
 namespace {
 
-constexpr std::string_view program_help = R"(kv-conductor-bench: measures the index, and makes the workloads to measure it on
+constexpr std::string_view program_help = R"(kv-conductor-bench: measures the index and the event intake, and makes workloads
 
   kv-conductor-bench index FILE.kvwl [flags]     one mode: figures as a table or as JSON
   kv-conductor-bench index-table DIR [flags]     all modes and workloads: a page of figures beside their bars
-  kv-conductor-bench coordinator [flags]         the fleet coordinator's tables
+  kv-conductor-bench ingest [flags]              events over real sockets, beside discarding them
+  kv-conductor-bench coordinator [flags]         the fleet coordinator, its tables or over HTTP
   kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
 
 `kv-conductor-bench COMMAND --help` teaches the flags. Measure a release build (cmake --preset release).
@@ -43,11 +44,48 @@ With all files and --repeat 5 it takes about half an hour on a quiet machine, an
   --no-reference   leave out the positional design, which takes most of the time
 )";
 
+constexpr std::string_view ingest_head = R"(Usage: kv-conductor-bench ingest [flags]
+
+Engines publish over PUB sockets on the loopback, from a process on one CPU; the service's own intake, one lane and all
+other threads of its process, has another CPU to itself. Frames are written before anything is measured, and the same frames
+over the same sockets are received and thrown away for comparison. At the end the index must hold exactly what the engines do.
+
+  --mode MODE        all (default): everything; idle: streams on which nothing happens; saturation; sweep: offered rates;
+                     latency: publish to queryable at half the saturation rate; replay; queries: beside events
+  --trace FILE.jsonl requests of a Mooncake trace (default: made up by a seed)
+  --dialect FORM     how events are written (default vllm_map); all: every form in turn, saturation only. Forms:
+)";
+
+constexpr std::string_view ingest_tail = R"(
+  --streams N        engines that publish, 1 to 1024 (default 8)
+  --idle-streams N   streams of mode idle (default 1000); --idle-seconds N of silence (default 10)
+  --cache-blocks N   blocks of 16 tokens that one engine can hold (default 32768)
+  --blocks N         stored and removed blocks of one measurement (default 4000000)
+  --replay-batches N batches of 64 blocks that are replayed (default 10000)
+  --query-rate N     queries per second beside events (default 500)
+  --high-water N     messages that one socket of the server keeps (default: the service's)
+  --repeat N         medians of N runs, every measurement in processes of its own (default 1)
+  --out FILE.md      write a page, too; --commit TEXT is what it says was measured (default: what git says)
+  --json             for programs
+  --no-yardstick     leave out the constants of the machine
+)";
+
 constexpr std::string_view coordinator_help = R"(Usage: kv-conductor-bench coordinator [flags]
 
+Measures the tables of the fleet coordinator by themselves, or with --http the whole server: a fresh one for each mode, in
+a process of its own with one lane on one CPU, and load over loopback from another CPU.
+
   --mode MODE      registry, usage, eviction, blend, or all (default)
+  --http           over HTTP
+  --server FILE    the server (default: the kv-conductor of the same build)
+  --server-cpu N   where the server runs (default 0)
+  --load-cpu N     where the load comes from (default 1)
+  --repeat N       run N times: medians, least and greatest (default 1)
   --json           for programs
   --no-yardstick   leave out the constants of the machine
+
+Rates `_per_s` are by the clock, `_per_cpu_s` by the CPU time that the server has used, in the kernel too: where the two
+differ much, the load or others on the machine were what was measured.
 )";
 
 constexpr std::string_view make_help = R"(Usage: kv-conductor-bench make conversations OUT.kvwl [flags]
@@ -89,6 +127,18 @@ std::string bench_help(bench_command command) {
     }
     case bench_command::index_table:
       return std::string(table_help);
+    case bench_command::ingest: {
+      std::string text(ingest_head);
+      std::size_t column = 0;
+      for (const ingest_dialect& each : ingest_dialects()) {
+        text += (column == 0 ? std::string(21, ' ') : std::string(", ")) + std::string(each.name);
+        column += each.name.size() + 2;
+        if (column < 80) continue;
+        text += ",\n";
+        column = 0;
+      }
+      return text + std::string(ingest_tail);
+    }
     case bench_command::coordinator:
       return std::string(coordinator_help);
     case bench_command::make:

@@ -43,8 +43,13 @@ void run_fork(bench_report& report);
 /// A chain of 4,096 blocks in which 3,840 holes are opened and healed: queries before and after; `healed_ratio` compares their medians.
 void run_holes(bench_report& report);
 
-/// One block that gets 1,000,000 children: the worst single store, and the longest query of a reader meanwhile.
+/// One block that gets 1,000,000 children: the worst single store, and the longest query of a reader meanwhile, by the clock and by the CPU used.
+/// `nothing_ns` are two threads that only look at the clock for as long: what the machine itself does to two busy threads.
 void run_wide(bench_report& report);
+
+/// One partition with 1,024, 16,384 and 65,536 workers that share a prompt and go on differently: time per block stored and per query, all of
+/// whose answers name every worker. `workers_exact` is the most for which they were right.
+void run_workers(bench_report& report);
 
 /// Bytes per (worker, block): 1,024 workers with chains of their own, and 128 workers that all hold the same chains.
 void run_sharing(bench_report& report);

@@ -1,113 +1,12 @@
 #include "perf/bench_options.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <span>
 
+#include "perf/bench_words.hpp"
+
 namespace kvc::perf {
 namespace {
-
-/// Walks the words of one command. The first fault is kept; what follows it is ignored.
-class word_reader {
- public:
-  word_reader(std::span<const std::string> words, std::string& error) : words_(words), error_(error) {}
-
-  /// Steps to the next word; false at the end and after a fault.
-  bool next() {
-    if (!error_.empty() || at_ == words_.size()) return false;
-    word_ = words_[at_++];
-    has_value_ = false;
-    if (const auto equals = word_.find('='); word_.starts_with("--") && equals != std::string_view::npos) {
-      value_ = word_.substr(equals + 1);
-      word_ = word_.substr(0, equals);
-      has_value_ = true;
-    }
-    was_read_ = false;
-    return true;
-  }
-  [[nodiscard]] std::string_view word() const noexcept { return word_; }
-
-  /// Whether the word is the switch `name`.
-  bool is(std::string_view name) {
-    if (word_ != name) return false;
-    was_read_ = true;
-    if (has_value_) fail(std::string(name) + " takes no value");
-    return true;
-  }
-
-  /// The following read their value into `into` when the word is the flag `name`.
-  bool text(std::string_view name, std::string& into) {
-    if (!take(name)) return false;
-    if (value_.empty()) fail(std::string(name) + " needs a value");
-    into = value_;
-    return true;
-  }
-  template <class Whole>
-  bool whole(std::string_view name, Whole& into, std::uint64_t least, std::uint64_t most) {
-    if (!take(name)) return false;
-    std::uint64_t number = 0;
-    const auto [end, failed] = std::from_chars(value_.data(), value_.data() + value_.size(), number);
-    if (failed != std::errc() || end != value_.data() + value_.size() || number < least || number > most) {
-      fail(std::string(name) + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    into = static_cast<Whole>(number);
-    return true;
-  }
-  bool share(std::string_view name, double& into) {
-    if (!take(name)) return false;
-    double number = 0;
-    const auto [end, failed] = std::from_chars(value_.data(), value_.data() + value_.size(), number);
-    if (failed != std::errc() || end != value_.data() + value_.size() || !(number >= 0) || number > 1) {
-      fail(std::string(name) + " must be a number from 0 to 1");
-    }
-    into = number;
-    return true;
-  }
-  /// `second` is stored as true, `first` as false.
-  bool choice(std::string_view name, bool& into, std::string_view first, std::string_view second) {
-    if (!take(name)) return false;
-    if (value_ != first && value_ != second) fail(std::string(name) + " must be " + std::string(first) + " or " + std::string(second));
-    into = value_ == second;
-    return true;
-  }
-
-  /// The word itself, as the next operand that is still missing.
-  void operand(std::initializer_list<std::string*> places) {
-    if (was_read_) return;
-    if (word_.starts_with("-")) return fail("unknown flag " + std::string(word_));
-    for (std::string* place : places) {
-      if (!place->empty()) continue;
-      *place = word_;
-      return;
-    }
-    fail("unexpected word " + std::string(word_));
-  }
-  void fail(std::string reason) {
-    if (error_.empty()) error_ = std::move(reason);
-  }
-
- private:
-  bool take(std::string_view name) {
-    if (word_ != name) return false;
-    was_read_ = true;
-    if (has_value_) return true;
-    value_ = {};
-    if (at_ == words_.size()) {
-      fail(std::string(name) + " needs a value");
-    } else {
-      value_ = words_[at_++];
-    }
-    return true;
-  }
-
-  std::span<const std::string> words_;
-  std::string& error_;
-  std::size_t at_ = 0;
-  std::string_view word_;
-  std::string_view value_;
-  bool has_value_ = false;
-  bool was_read_ = false;
-};
 
 constexpr std::uint32_t most_repeats = 1'000;
 
@@ -159,7 +58,42 @@ void read_table(word_reader& words, table_plan& plan) {
 
 void read_coordinator(word_reader& words, coordinator_plan& plan) {
   while (words.next()) {
-    if (words.text("--mode", plan.mode)) continue;
+    const bool known = words.text("--mode", plan.mode) || words.text("--server", plan.program) ||
+                       words.whole("--server-cpu", plan.server_cpu, 0, 1'023) || words.whole("--load-cpu", plan.load_cpu, 0, 1'023) ||
+                       words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
+    if (words.is("--http")) {
+      plan.over_http = true;
+    } else if (words.is("--json")) {
+      plan.as_json = true;
+    } else if (words.is("--no-yardstick")) {
+      plan.with_yardstick = false;
+    } else {
+      words.operand({});
+    }
+  }
+  if (!plan.over_http && !plan.program.empty()) words.fail("--server belongs to --http");
+  const std::string_view mode = plan.mode;
+  if (mode != "all" && mode != "registry" && mode != "usage" && mode != "eviction" && mode != "blend") {
+    words.fail("--mode must be all, registry, usage, eviction or blend");
+  }
+}
+
+void read_ingest(word_reader& words, ingest_plan& plan) {
+  std::string mode = "all";
+  std::string dialect = "vllm_map";
+  while (words.next()) {
+    const bool known = words.text("--mode", mode) || words.text("--dialect", dialect) || words.text("--trace", plan.trace) ||
+                       words.text("--out", plan.out) || words.text("--commit", plan.commit) ||
+                       words.whole("--streams", plan.streams, 1, 1'024) || words.whole("--idle-streams", plan.idle_streams, 1, 4'096) ||
+                       words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) ||
+                       words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
+                       words.whole("--blocks", plan.blocks, 1, 100'000'000) ||
+                       words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
+                       words.whole("--query-rate", plan.query_rate, 1, 100'000) ||
+                       words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
+                       words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
     if (words.is("--json")) {
       plan.as_json = true;
     } else if (words.is("--no-yardstick")) {
@@ -168,10 +102,14 @@ void read_coordinator(word_reader& words, coordinator_plan& plan) {
       words.operand({});
     }
   }
-  const std::string_view mode = plan.mode;
-  if (mode != "all" && mode != "registry" && mode != "usage" && mode != "eviction" && mode != "blend") {
-    words.fail("--mode must be all, registry, usage, eviction or blend");
-  }
+  const auto modes = find_ingest_mode(mode);
+  if (!modes) return words.fail("--mode must be all, idle, saturation, sweep, latency, replay or queries");
+  plan.modes = *modes;
+  plan.dialect = find_ingest_dialect(dialect);
+  if (plan.dialect != nullptr || dialect == "all") return;
+  std::string names;
+  for (const ingest_dialect& each : ingest_dialects()) names += ", " + std::string(each.name);
+  words.fail("there is no dialect " + dialect + "; --dialect is one of all" + names);
 }
 
 bool read_shape(word_reader& words, maker_plan& plan) {
@@ -242,11 +180,13 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
     parsed.command = bench_command::index_table;
   } else if (word(0) == "coordinator") {
     parsed.command = bench_command::coordinator;
+  } else if (word(0) == "ingest") {
+    parsed.command = bench_command::ingest;
   } else if (word(0) == "make") {
     parsed.command = bench_command::make;
   } else if (!wants_help) {
-    parsed.error = words.empty() ? "say what to do: index, index-table, coordinator or make"
-                                 : "there is no command " + word(0) + "; it is one of index, index-table, coordinator, make";
+    parsed.error = words.empty() ? "say what to do: index, index-table, ingest, coordinator or make"
+                                 : "there is no command " + word(0) + "; it is one of index, index-table, ingest, coordinator, make";
     return parsed;
   }
   if (wants_help) {
@@ -260,6 +200,7 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
   if (parsed.command == bench_command::index) read_index(reader, parsed.index);
   if (parsed.command == bench_command::index_table) read_table(reader, parsed.table);
   if (parsed.command == bench_command::coordinator) read_coordinator(reader, parsed.coordinator);
+  if (parsed.command == bench_command::ingest) read_ingest(reader, parsed.ingest);
   if (is_make) read_make(reader, word(1), parsed.make);
   return parsed;
 }

@@ -9,11 +9,12 @@
 #include "perf/bench_design.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_modes.hpp"
+#include "perf/ingest_plan.hpp"
 
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, coordinator, make };
+enum class bench_command : std::uint8_t { help, index, index_table, ingest, coordinator, make };
 
 /// `index`: one mode.
 struct index_plan {
@@ -34,9 +35,14 @@ struct table_plan {
   bool with_reference = true;  ///< also the positional design
 };
 
-/// `coordinator`: the fleet coordinator's tables.
+/// `coordinator`: the fleet coordinator's tables, or the whole server over HTTP.
 struct coordinator_plan {
   std::string mode = "all";
+  bool over_http = false;
+  std::string program;           ///< the server over HTTP; empty: the one of the same build
+  std::uint32_t server_cpu = 0;  ///< where it runs over HTTP
+  std::uint32_t load_cpu = 1;    ///< where the load comes from
+  std::uint32_t repeat = 1;
   bool as_json = false;
   bool with_yardstick = true;
 };
@@ -46,6 +52,7 @@ struct bench_options {
   bench_command command = bench_command::help;
   index_plan index;
   table_plan table;
+  ingest_plan ingest;
   coordinator_plan coordinator;
   maker_plan make;
   std::string help;   ///< for `help`: what to print

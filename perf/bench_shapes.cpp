@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <atomic>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "perf/bench_clock.hpp"
@@ -138,44 +136,6 @@ void run_holes(bench_report& report) {
   for (const std::size_t hole : order) store_part(fleet, 3, one, hole, 1);
   const double healed = time_queries(fleet, {&one}, 5'000, "healed_ns", report);
   report.add("healed_ratio", healed / before);
-}
-
-void run_wide(bench_report& report) {
-  constexpr std::size_t children = 1'000'000;
-  runs_design fleet(16, 1, {});
-  const chain one = make_chain(4, 8);
-  for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, one, 0, 4);
-  std::atomic<bool> stop{false};
-  // Room for the times is made and touched before: a list of hundreds of megabytes that grows beside would stop both for the time of its move.
-  std::vector<std::uint32_t> reads(std::size_t{1} << 25, 1);
-  std::size_t read = 0;
-  std::uint32_t worst = 0;
-  std::thread reader([&] {
-    runs_design::answer found;
-    for (; !stop.load(std::memory_order_relaxed); ++read) {
-      const std::uint64_t start = bench_ticks();
-      fleet.query(one.locals, found);
-      const auto took = static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick());
-      worst = std::max(worst, took);
-      reads[read % reads.size()] = took;  // the newest, when there are more
-    }
-  });
-  std::mt19937_64 random(9);
-  std::vector<std::uint32_t> stores(children, 1);
-  stores.clear();
-  for (std::size_t i = 0; i < children; ++i) {
-    const engine_hash name{random()};
-    const local_hash local{random()};
-    const std::uint64_t start = bench_ticks();
-    fleet.store(static_cast<std::uint32_t>(i % 16), &one.names[3], {&name, 1}, {&local, 1});
-    stores.push_back(static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick()));
-  }
-  stop.store(true);
-  reader.join();
-  reads.resize(std::min(read, reads.size()));
-  if (!reads.empty()) reads[0] = worst;
-  report.add_latencies("store_ns", stores);
-  report.add_latencies("reader_ns", reads);
 }
 
 void run_sharing(bench_report& report) {

@@ -1,18 +1,24 @@
 // kv-conductor-bench: measures the index on workload files and on shapes of its own, makes such files, and measures the
-// fleet coordinator's tables.
+// event intake and the fleet coordinator.
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "perf/bench_coordinator.hpp"
+#include "perf/bench_coordinator_http.hpp"
+#include "perf/bench_fresh.hpp"
 #include "perf/bench_index_table.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_run.hpp"
+#include "perf/ingest_run.hpp"
 
 namespace {
 
@@ -62,16 +68,60 @@ int run_index_table(const table_plan& plan) {
   return file ? 0 : fail("cannot write " + plan.out);
 }
 
-int run_coordinator(const coordinator_plan& plan) {
-  constexpr std::array modes{std::pair{"registry", &run_coordinator_registry}, std::pair{"usage", &run_coordinator_usage},
-                             std::pair{"eviction", &run_coordinator_eviction}, std::pair{"blend", &run_coordinator_blend}};
+int run_intake(const ingest_plan& plan, const std::string& command) {
+  std::ofstream file;
+  if (!plan.out.empty()) {
+    file.open(plan.out);
+    if (!file) return fail("cannot write " + plan.out);
+  }
+  const auto summary = run_ingest(plan);
+  if (!summary) return fail(summary.error());
+  if (!plan.out.empty() && !(file << ingest_page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
+  const std::string dialect = plan.dialect == nullptr ? "all" : std::string(plan.dialect->name);
+  if (plan.as_json) return print(summary->json({{"mode", "ingest"}, {"dialect", dialect}, {"trace", plan.trace}}));
+  return print(summary->table() + ingest_verdicts(*summary));
+}
+
+/// The figures of one run, over HTTP or not.
+bench_report measure_coordinator(const coordinator_plan& plan) {
+  using table_mode = void (*)(bench_report&);
+  using http_mode = void (*)(const bench_server::place&, bench_report&);
+  struct mode {
+    std::string_view name;
+    table_mode tables;
+    http_mode http;
+  };
+  constexpr std::array modes{
+      mode{"registry", &run_coordinator_registry, &run_http_registry}, mode{"usage", &run_coordinator_usage, &run_http_usage},
+      mode{"eviction", &run_coordinator_eviction, &run_http_eviction}, mode{"blend", &run_coordinator_blend, &run_http_blend}};
+  bench_server::place where{.program = plan.program, .cpu = static_cast<int>(plan.server_cpu)};
+  if (where.program.empty()) where.program = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "kv-conductor";
+  if (plan.over_http && !stay_on_cpu(static_cast<int>(plan.load_cpu))) throw std::runtime_error("there is no CPU for the load");
   bench_report report;
-  for (const auto& [name, run] : modes) {
-    if (plan.mode == "all" || plan.mode == name) run(report);
+  for (const mode& each : modes) {
+    if (plan.mode != "all" && plan.mode != each.name) continue;
+    if (plan.over_http) {
+      each.http(where, report);
+    } else {
+      each.tables(report);
+    }
   }
   if (plan.with_yardstick) add_yardstick(report);
-  const bench_summary summary({report});
-  return print(plan.as_json ? summary.json({{"mode", "coordinator-" + plan.mode}}) : summary.table());
+  return report;
+}
+
+int run_coordinator(const coordinator_plan& plan) {
+  std::vector<bench_report> runs;
+  for (std::uint32_t run = 1; run <= plan.repeat; ++run) {
+    if (plan.repeat > 1) std::fprintf(stderr, "coordinator: run %u of %u\n", run, plan.repeat);
+    // In a process of its own, so that none finds the allocator of the one before.
+    auto measured = measure_fresh([&plan] { return measure_coordinator(plan); });
+    if (!measured) return fail(measured.error());
+    runs.push_back(std::move(*measured));
+  }
+  const bench_summary summary(runs);
+  const std::string label = std::string(plan.over_http ? "coordinator-http-" : "coordinator-") + plan.mode;
+  return print(plan.as_json ? summary.json({{"mode", label}}) : summary.table());
 }
 
 int run_make(const maker_plan& plan) {
@@ -81,6 +131,17 @@ int run_make(const maker_plan& plan) {
   return print(line("operations      ", made->counts.operations) + line("queries         ", made->counts.queries) +
                line("queried blocks  ", made->counts.queried_blocks) + line("  cached        ", made->hit_blocks) +
                line("stored blocks   ", made->counts.stored_blocks) + line("removed blocks  ", made->counts.removed_blocks));
+}
+
+/// The command as somebody else could give it: files by their names alone.
+std::string spoken(char** words, int count) {
+  std::string command = "kv-conductor-bench";
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const std::size_t slash = word.rfind('/');
+    command += ' ' + (slash == std::string::npos ? word : word.substr(slash + 1));
+  }
+  return command;
 }
 
 }  // namespace
@@ -97,6 +158,8 @@ int main(int count, char** words) {
       return run_index(options.index);
     case bench_command::index_table:
       return run_index_table(options.table);
+    case bench_command::ingest:
+      return run_intake(options.ingest, spoken(words, count));
     case bench_command::coordinator:
       return run_coordinator(options.coordinator);
     case bench_command::make:

@@ -2,25 +2,43 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "perf/sim_chaos_run.hpp"
+#include "perf/sim_mp_options.hpp"
+#include "perf/sim_mp_run.hpp"
 #include "perf/sim_options.hpp"
 #include "perf/sim_run.hpp"
 
-int main(int count, char** words) {
-  const std::vector<std::string> arguments(words + 1, words + count);
-  const auto parsed = kvc::sim::parse_options(arguments);
+namespace {
+
+/// Of either parser's result: usage errors and help are told here; everything else is `run`'s.
+template <class Parsed, class Run>
+int run_parsed(const Parsed& parsed, std::string_view help, Run run) {
   if (!parsed.error.empty()) {
     std::fprintf(stderr, "kv-conductor-sim: %s\n", parsed.error.c_str());
     return 2;
   }
   if (parsed.help) {
-    const auto text = kvc::sim::help_text();
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fwrite(help.data(), 1, help.size(), stdout);
     return 0;
   }
+  return run(parsed.chosen);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::vector<std::string> arguments(words + 1, words + count);
   try {
-    return kvc::sim::run_simulation(parsed.chosen);
+    if (!arguments.empty() && arguments.front() == "mp") {
+      arguments.erase(arguments.begin());
+      return run_parsed(kvc::sim::parse_mp_options(arguments), kvc::sim::mp_help_text(), kvc::sim::run_mp_fleet);
+    }
+    return run_parsed(kvc::sim::parse_options(arguments), kvc::sim::help_text(), [](const kvc::sim::options& chosen) {
+      return chosen.chaos ? kvc::sim::run_chaos(chosen) : kvc::sim::run_simulation(chosen);
+    });
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "kv-conductor-sim: %s\n", failure.what());
     return 1;

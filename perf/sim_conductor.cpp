@@ -139,8 +139,10 @@ asio::awaitable<reply> conductor::call(std::string_view method, std::string targ
 asio::awaitable<std::string> conductor::enroll(enrolment who) {
   json::object body;
   body["endpoint"] = who.endpoint;
-  body["replay_endpoint"] = who.replay_endpoint;
-  body["type"] = "vLLM";
+  if (!who.replay_endpoint.empty()) body["replay_endpoint"] = who.replay_endpoint;
+  body["type"] = who.type;
+  if (who.bind) body["bind"] = true;
+  if (who.is_private_pool) body["shared"] = false;
   body["modelname"] = chosen_.model;
   body["tenant_id"] = chosen_.tenant;
   body["instance_id"] = who.instance;

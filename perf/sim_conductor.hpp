@@ -33,7 +33,10 @@ struct enrolment {
   std::string instance;
   std::uint32_t rank = 0;
   std::string endpoint;
-  std::string replay_endpoint;
+  std::string replay_endpoint;  ///< empty: none
+  std::string type = "vLLM";
+  bool bind = false;             ///< the conductor binds, the publisher connects
+  bool is_private_pool = false;  ///< a store whose blocks only its own instance can use
 };
 
 /// A stream of the fleet as the conductor reports it.

@@ -10,6 +10,7 @@ replay buffer, and is registered over HTTP. Before each request the conductor is
 of the prompt; the answer for every engine and rank is compared with what the engine really holds.
 
 Usage: kv-conductor-sim [flags]
+       kv-conductor-sim mp [flags]    stand-in MP servers for the fleet coordinator; `mp --help` teaches them
 
 Requests
   --trace FILE           a Mooncake request trace (JSON lines); without it requests are generated
@@ -35,6 +36,17 @@ Asking
   --wire FORM            json or msgpack (default json)
   --tenant, --model      identity of the fleet (default: default, sim-model)
 
+Chaos, instead of requests
+  --chaos SEED           draws a small fleet and what goes wrong with it from SEED: every event form (changing in the middle of
+                         streams), drops, duplicates, delays, damage, poison events, restarts, replays that are short, lossy,
+                         late or never given, publishers that connect (the server binds), several ranks on one port, stores.
+                         Once all is quiet every answer must be right, or its stream must say that it is incomplete and
+                         differ by no more than what was lost for good
+  --seeds N              so many seeds, from SEED on (default 1)
+  --minutes N            as many seeds as fit into N minutes
+  --clients N            fleets at once (default 4)
+  --watch-pid PID        with --minutes: the memory of this process, the server's, must stay flat
+
 Run
   --strict               before each question wait until the conductor has applied everything published; any
                          difference between answer and truth is told and makes the exit code 1
@@ -46,9 +58,10 @@ Run
 Examples
   kv-conductor-sim --strict --requests 200 --engines 3
   kv-conductor-sim --trace conversation_trace.jsonl --requests 0 --routing random --wire msgpack
+  kv-conductor-sim --chaos 1 --seeds 100 --clients 16
   kv-conductor-sim --speed 20 --ranks 2 --serve
 
-Exit code: 0 fine; 1 a difference in a strict run, or the run could not be finished; 2 wrong flags.
+Exit code: 0 fine; 1 a difference in a strict or a chaos run, or the run could not be finished; 2 wrong flags.
 )";
 }
 

@@ -69,7 +69,7 @@ foreach(room core net app perf)
   forbid(${room} "${inc}<(oneapi/)?tbb/" "only the index uses oneTBB, and the design it is measured against"
          EXCEPT "^(core/run_directory|perf/bench_positional)\\.cpp$")
   forbid(${room} "${inc}<xxh" "only the block hasher uses xxHash" EXCEPT "^core/block_hasher\\.cpp$")
-  forbid(${room} "${inc}<msgpack" "only the tape uses msgpack" EXCEPT "^net/msgpack_tape\\.cpp$")
+  forbid(${room} "${inc}<msgpack" "only the writer uses msgpack" EXCEPT "^net/msgpack_writer\\.cpp$")
   forbid(${room} "${inc}<zmq" "only the socket uses libzmq" EXCEPT "^net/zmq_socket\\.cpp$")
   forbid(${room} "${inc}<prometheus" "only the metrics page uses the metrics library" EXCEPT "^net/metrics\\.cpp$")
   forbid(${room} "${inc}<spdlog|${inc}<fmt" "only the log and its sink use spdlog" EXCEPT "^(net/log|app/log_sink)\\.cpp$")

@@ -84,6 +84,17 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_oldest_orphans_go_when_too_many_wait, Subject,
   BOOST_TEST(at.depth(first, blocks({11, 12, 13, 14})) == 4U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_orphan_told_of_again_is_young_again, Subject, index_subjects) {
+  // What the engine has just mentioned is more likely to be asked for than what it mentioned long ago.
+  scene<Subject> at({first}, {.max_orphans = 2});
+  for (const std::uint64_t each : {22U, 33U, 22U, 44U}) at.behind(first, each - 1, names({each}), blocks({each}));
+
+  at.root(first, names({21}), blocks({21}));
+  at.root(first, names({32}), blocks({32}));
+  BOOST_TEST(at.depth(first, blocks({21, 22})) == 2U);
+  BOOST_TEST(at.depth(first, blocks({32, 33})) == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

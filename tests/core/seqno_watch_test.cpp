@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace kvc::test {
 namespace {
@@ -50,6 +52,22 @@ BOOST_AUTO_TEST_CASE(senders_do_not_disturb_each_other) {
   BOOST_TEST((watch.observe("a", seqno{2}) == verdict::next));
   BOOST_TEST((watch.observe("", seqno{8}) == verdict::next));
   BOOST_TEST(!watch.newest("b").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(tells_whose_numbers_went_wrong) {
+  // The sums alone would not say which server to look at.
+  seqno_watch watch;
+  for (const std::uint64_t number : {1, 4, 4, 2}) (void)watch.observe("bad", seqno{number});
+  (void)watch.observe("good", seqno{1});
+  (void)watch.observe("good", seqno{2});
+
+  std::vector<std::string> told;
+  watch.each_recent(2, [&](std::string_view id, const seqno_watch::sender& sender) {
+    told.push_back(std::string(id) + " " + std::to_string(sender.missing) + " " + std::to_string(sender.repeats) + " " +
+                   std::to_string(sender.restarts));
+  });
+
+  BOOST_TEST(told == (std::vector<std::string>{"good 0 0 0", "bad 2 1 1"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_one_silent_longest_is_forgotten_first) {

@@ -131,6 +131,8 @@ BOOST_AUTO_TEST_CASE(refuses_registrations_by_field) {
       {R"("dp_rank": 0)", R"("lora_id": 3)", "invalid_value", "lora_id"},
       {R"("dp_rank": 0)", R"("shared": true)", "invalid_value", "shared"},
       {R"("dp_rank": 0)", R"("hash_seed": -1)", "out_of_range", "hash_seed"},
+      {R"("dp_rank": 0)", R"("after_loss": "hope")", "invalid_value", "after_loss"},
+      {R"("dp_rank": 0)", R"("expect_idle": 1)", "invalid_type", "expect_idle"},
   };
   for (const example& each : examples) {
     std::string body(seed_registration);
@@ -229,7 +231,7 @@ BOOST_AUTO_TEST_CASE(shows_workers_and_partitions) {
   const raw_answer workers = service.get("/workers");
   BOOST_TEST(has(workers, R"("count":2)"));
   BOOST_TEST(has(workers, R"({"instance_id":"a","tenant_id":"default","dp_rank":1,"state":"joining","whole":false,"lag_ms":null,)"
-                          R"("blocks":{"GPU":0,"CPU":0,"DISK":0}})"));
+                          R"("blocks":{"GPU":0,"CPU":0,"DISK":0},"missing":0})"));
   const std::vector<std::uint32_t> prompt{1, 2, 3, 4, 5, 6, 7, 8};
   service.hold(service.find_member("a"), prompt, 0, 2);
   const raw_answer partitions = service.get("/global_view");

@@ -68,10 +68,10 @@ void strict_model::wait(state& who, engine_hash name, orphan found, medium_id me
     while (who.waiting.size() >= who.traits.max_orphans) {
       who.waiting.erase(std::ranges::min_element(who.waiting, {}, [](const auto& each) { return each.second.since; }));
     }
-    found.since = ++now_;
     who.waiting.emplace(name, found);
   }
   orphan& kept = who.waiting.at(name);
+  kept.since = ++now_;  // told of again: as young as any
   if (found.parent) {  // the newest word about its place counts; a placeholder has none
     kept.partition = found.partition;
     kept.parent = found.parent;

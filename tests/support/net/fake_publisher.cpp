@@ -15,7 +15,7 @@ namespace kvc::test {
 
 struct fake_publisher::state {
   state(net::zmq_engine& engine, boost::asio::io_context& context, options with)
-      : live(engine, context.get_executor(), net::zmq_socket::kind::publisher, {.send_high_water = 100'000}),
+      : live(engine, context.get_executor(), net::zmq_socket::kind::publisher, {.send_high_water = with.send_high_water}),
         replay(engine, context.get_executor(), net::zmq_socket::kind::router, {.send_high_water = 100'000}),
         how(std::move(with)) {}
 
@@ -44,9 +44,11 @@ fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context&
     : state_(std::make_shared<state>(engine, context, with)), omitted_(state_->omitted) {
   // A predecessor's listening sockets go away in the background.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (state_->live.bind(with.endpoint)) BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+  while (with.connects ? state_->live.connect(with.endpoint) : state_->live.bind(with.endpoint)) {
+    BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+  }
   while (state_->replay.bind(with.replay_endpoint)) BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
-  endpoint_ = state_->live.bound_endpoint();
+  endpoint_ = with.connects ? with.endpoint : state_->live.bound_endpoint();
   replay_endpoint_ = state_->replay.bound_endpoint();
   // Parameters, not captures: the coroutine keeps its own hold on the state.
   auto serve = [](std::shared_ptr<state> self) -> boost::asio::awaitable<void> {
@@ -75,8 +77,8 @@ fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context&
       const net::seqno_frame marker{core::seqno{net::end_of_replay}};
       std::vector<std::string_view> frames{peer, ""};
       if (self->how.four_frames) frames.emplace_back("");
-      frames.push_back(marker.view());
-      frames.emplace_back("");
+      frames.push_back(self->how.marks_end_last ? std::string_view() : marker.view());
+      frames.push_back(self->how.marks_end_last ? marker.view() : std::string_view());
       BOOST_REQUIRE(!self->replay.try_send(frames));
     }
   };
@@ -94,11 +96,23 @@ std::uint64_t fake_publisher::keep(std::string payload) {
 
 std::uint64_t fake_publisher::publish(std::string payload) {
   const std::uint64_t number = keep(std::move(payload));
-  const net::seqno_frame frame{core::seqno{number}};
-  const std::vector<std::string_view> frames{"", frame.view(), state_->buffer[number]};
-  BOOST_REQUIRE(!state_->live.try_send(frames));
+  send_live(number, state_->buffer[number]);
   return number;
 }
+
+std::uint64_t fake_publisher::publish_spoilt(std::string payload, const std::string& spoilt) {
+  const std::uint64_t number = keep(std::move(payload));
+  send_live(number, spoilt);
+  return number;
+}
+
+void fake_publisher::send_live(std::uint64_t number, const std::string& payload) {
+  const net::seqno_frame frame{core::seqno{number}};
+  const std::vector<std::string_view> frames{state_->how.topic, frame.view(), payload};
+  BOOST_REQUIRE(!state_->live.try_send(frames));
+}
+
+void fake_publisher::answer(bool does) { state_->how.answers = does; }
 
 std::uint64_t fake_publisher::lose_live(std::string payload) { return keep(std::move(payload)); }
 

@@ -24,6 +24,10 @@ class fake_publisher {
     bool four_frames = true;   ///< replay replies with a topic frame, as vLLM >= 0.26
     bool answers = true;       ///< false: replay requests are read and left unanswered
     bool marks_end = true;     ///< false: the end marker is never sent
+    bool marks_end_last = false;  ///< true: the end marker stands in the payload's place
+    bool connects = false;     ///< the live socket connects to `endpoint`, which the subscriber binds
+    std::string topic = {};
+    int send_high_water = 100'000;  ///< live messages kept for a slow subscriber; what comes after is dropped
   };
 
   fake_publisher(net::zmq_engine& engine, boost::asio::io_context& context, options with);
@@ -36,6 +40,10 @@ class fake_publisher {
   std::uint64_t publish(std::string payload);
   /// Takes a seqno and keeps the payload for replays, but sends nothing: the subscriber will see a gap.
   std::uint64_t lose_live(std::string payload);
+  /// Sends other bytes live than it keeps: spoilt on the way.
+  std::uint64_t publish_spoilt(std::string payload, const std::string& spoilt);
+  /// From now on replay requests are read and left unanswered, or answered again.
+  void answer(bool does);
   /// Takes a seqno that nobody will ever see.
   std::uint64_t lose_forever();
   /// The next `times` replays leave this batch out.
@@ -51,6 +59,7 @@ class fake_publisher {
  private:
   struct state;
   std::uint64_t keep(std::string payload);
+  void send_live(std::uint64_t number, const std::string& payload);
 
   std::shared_ptr<state> state_;
   std::string endpoint_;

@@ -55,6 +55,59 @@ std::string stored_payload(const std::vector<std::uint64_t>& hashes, std::option
   return out;
 }
 
+std::string stored_for_rank_payload(std::uint32_t rank, const std::vector<std::uint64_t>& hashes,
+                                    const std::vector<std::uint32_t>& tokens) {
+  std::string out = stored_payload(hashes, {}, tokens);
+  out.pop_back();  // the rank is the last element, one byte when it is small
+  net::msgpack_writer(out).unsigned_integer(rank);
+  return out;
+}
+
+std::string padded_payload(std::uint64_t hash, const std::vector<std::uint32_t>& tokens, const std::string& padding) {
+  std::string out;
+  net::msgpack_writer writer = begin_batch(out);
+  writer.map(6);
+  writer.string("type");
+  writer.string("BlockStored");
+  write_hashes(writer, {hash});
+  writer.string("parent_block_hash");
+  writer.nil();
+  writer.string("token_ids");
+  writer.array(static_cast<std::uint32_t>(tokens.size()));
+  for (const std::uint32_t each : tokens) writer.unsigned_integer(each);
+  writer.string("block_size");
+  writer.unsigned_integer(tokens.size());
+  writer.string("session_id");
+  writer.string(padding);
+  writer.unsigned_integer(0);
+  return out;
+}
+
+std::string stored_one_by_one_payload(const std::vector<std::uint64_t>& hashes, const std::string& adapter) {
+  std::string out;
+  net::msgpack_writer writer(out);
+  writer.array(3);
+  writer.real(1.8e9);
+  writer.array(static_cast<std::uint32_t>(hashes.size()));
+  for (const std::uint64_t each : hashes) {
+    writer.map(6);
+    writer.string("type");
+    writer.string("BlockStored");
+    write_hashes(writer, {each});
+    writer.string("parent_block_hash");
+    writer.nil();
+    writer.string("token_ids");
+    writer.array(4);
+    for (std::uint64_t i = 0; i < 4; ++i) writer.unsigned_integer(each * 4 + i);
+    writer.string("block_size");
+    writer.unsigned_integer(4);
+    writer.string("lora_name");
+    writer.string(adapter);
+  }
+  writer.unsigned_integer(0);
+  return out;
+}
+
 std::string removed_payload(const std::vector<std::uint64_t>& hashes, const std::string& medium) {
   std::string out;
   net::msgpack_writer writer = begin_batch(out);

@@ -15,6 +15,13 @@ namespace kvc::test {
 [[nodiscard]] std::string stored_payload(const std::vector<std::uint64_t>& hashes, std::optional<std::uint64_t> parent,
                                          const std::vector<std::uint32_t>& tokens, std::uint32_t block_size = 4,
                                          const std::string& medium = "GPU");
+/// A root chain in a batch that speaks for a rank.
+[[nodiscard]] std::string stored_for_rank_payload(std::uint32_t rank, const std::vector<std::uint64_t>& hashes,
+                                                  const std::vector<std::uint32_t>& tokens);
+/// The same for one root block, with a member nobody knows that makes it large.
+[[nodiscard]] std::string padded_payload(std::uint64_t hash, const std::vector<std::uint32_t>& tokens, const std::string& padding);
+/// A batch with a BlockStored of its own for each name, all of them roots, under an adapter.
+[[nodiscard]] std::string stored_one_by_one_payload(const std::vector<std::uint64_t>& hashes, const std::string& adapter);
 [[nodiscard]] std::string removed_payload(const std::vector<std::uint64_t>& hashes, const std::string& medium = "GPU");
 [[nodiscard]] std::string cleared_payload();
 

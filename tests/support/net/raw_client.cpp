@@ -131,7 +131,7 @@ std::string raw_client::request(std::string_view method, std::string_view target
   std::string text;
   text.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: test\r\n");
   for (const auto& [name, value] : headers) text.append(name).append(": ").append(value).append("\r\n");
-  if (method == "POST") text.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
+  if (method == "POST" || !body.empty()) text.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
   text.append("\r\n").append(body);
   return text;
 }

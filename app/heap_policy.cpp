@@ -1,0 +1,17 @@
+#include "app/heap_policy.hpp"
+
+#include <malloc.h>
+
+namespace kvc::app {
+
+void keep_request_buffers() noexcept {
+#ifdef __GLIBC__
+  constexpr int kept_bytes = 8 << 20;
+  constexpr int largest_kept = 4 << 20;
+  // Setting either also ends the allocator's own guessing, which would move both up to 32 MiB and 64 MiB.
+  static_cast<void>(::mallopt(M_TRIM_THRESHOLD, kept_bytes));
+  static_cast<void>(::mallopt(M_MMAP_THRESHOLD, largest_kept));
+#endif
+}
+
+}  // namespace kvc::app

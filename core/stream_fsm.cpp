@@ -1,0 +1,240 @@
+#include "core/stream_fsm.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kvc::core {
+namespace {
+
+constexpr std::size_t max_facts = 64;
+constexpr int looks_at_rest = 5;  ///< times longer between looks at a connection on which nothing else depends
+
+}  // namespace
+
+stream_fsm::step stream_fsm::next() const {
+  if (forget_ != reason::none) return step::forget;
+  switch (phase_) {
+    case phase::listening:
+      return step::listen;
+    case phase::live_in_hand:
+      return step::apply_live;
+    case phase::verify_request:
+    case phase::replay_request:
+      return step::request;
+    case phase::verify_reply:
+    case phase::replay_reply:
+      return step::read_reply;
+    case phase::reply_in_hand:
+      return step::apply_reply;
+  }
+  return step::listen;
+}
+
+stream_state stream_fsm::state() const {
+  if (is_silent_) return stream_state::stale;
+  if (forget_ == reason::restart || is_verifying()) return stream_state::recovering;
+  const bool is_only_looking = is_tail_check_ && recovery_ && recovery_->applied_count() == 0;
+  if (recovery_ && !is_only_looking) return is_settled_ ? stream_state::recovering : stream_state::catching_up;
+  if (!is_settled_) return stream_state::joining;
+  if (must_catch_up_ && (is_connected_ || was_interrupted_)) return stream_state::recovering;
+  return totals_.missing != 0 || is_evicted_ ? stream_state::incomplete : stream_state::whole;
+}
+
+std::uint64_t stream_fsm::behind() const {
+  std::optional<seqno> newest = held_;
+  if (recovery_to_ && (!newest || *newest < *recovery_to_)) newest = recovery_to_;
+  if (!newest || *newest < cursor_.next()) return 0;
+  return newest->get() - cursor_.next().get() + 1;
+}
+
+void stream_fsm::on_live(seqno number, std::uint64_t fingerprint, time_point now) {
+  held_fingerprint_ = fingerprint;
+  last_sign_ = now;
+  is_silent_ = false;
+  if (wants_fresh_transport_) return listen(now);  // it may be of a publisher that has gone; what is still there will be asked for
+  held_ = number;
+  decide(now);
+}
+
+/// What to do with the live batch in hand, if there is one.
+void stream_fsm::decide(time_point now) {
+  phase_ = phase::listening;
+  if (!held_) return listen(now);
+  if (suspect_ && is_connected_ && can_replay(now)) {  // without a connection it is from before the break
+    phase_ = phase::verify_request;
+    return;
+  }
+  using verdict = stream_cursor::verdict::kind;
+  const auto seen = cursor_.observe_live(*held_);
+  switch (seen.what) {
+    case verdict::contiguous:
+      must_catch_up_ = false;
+      phase_ = phase::live_in_hand;
+      return;
+    case verdict::duplicate:
+      ++totals_.duplicates;
+      held_.reset();
+      return listen(now);
+    case verdict::restart:
+      if (was_applied({*held_, held_fingerprint_})) {  // sent twice, or late: a new incarnation has other times in its batches
+        ++totals_.duplicates;
+        held_.reset();
+        return listen(now);
+      }
+      tell({.what = fact::kind::restarted, .from = cursor_.newest_applied().value_or(seqno{}), .because = "the sequence went back"});
+      return begin_generation(reason::restart);
+    case verdict::gap:
+      if (suspect_ && !is_connected_) {  // whoever answers now may be another one; it is asked for when that is known
+        interrupt();
+        return listen(now);
+      }
+      if (cursor_.newest_applied()) {
+        ++totals_.gaps;
+        tell({.what = fact::kind::gap, .from = seen.missing_from, .to = seen.missing_to});
+      }
+      return recover(seen.missing_from, seen.missing_to, now);
+  }
+}
+
+void stream_fsm::listen(time_point now) {
+  phase_ = phase::listening;
+  // Connected, and nothing to find out: only the end of the connection is to be noticed.
+  const bool is_at_rest = is_connected_ && (!rules_.has_replay || (!suspect_ && !must_catch_up_));
+  wake_at_ = now + rules_.idle_check * (is_at_rest ? looks_at_rest : 1);
+}
+
+void stream_fsm::on_quiet(time_point now) {
+  listen(now);
+  look_at_silence(now);
+  if (!is_connected_ || !can_replay(now)) return;
+  if (suspect_) {
+    phase_ = phase::verify_request;
+  } else if (must_catch_up_) {
+    recover(cursor_.next(), std::nullopt, now);
+  } else if (is_tail_unchecked_ && rules_.tail_check.count() != 0 && now >= next_tail_check_) {
+    check_tail(now);
+  }
+}
+
+void stream_fsm::look_at_silence(time_point now) {
+  if (is_connected_) last_sign_ = now;
+  if (rules_.expects_idle || rules_.stale_after.count() == 0) return;
+  const auto silence = now - last_sign_;
+  is_silent_ = silence >= rules_.stale_after;
+  const bool may_evict = rules_.evict_after.count() != 0 && silence >= std::max(rules_.evict_after, rules_.stale_after);
+  if (!may_evict || !holds_) return;
+  tell({.what = fact::kind::silence_evicts, .from = cursor_.newest_applied().value_or(seqno{})});
+  begin_generation(reason::silence);
+}
+
+void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, time_point now) {
+  if (is_connected) {
+    last_sign_ = now;
+    is_silent_ = false;
+  }
+  if (is_connected && !is_connected_) no_replay_before_ = now;  // whoever comes back may be asked at once
+  is_connected_ = is_connected;
+  if (disconnects == std::exchange(disconnects_, disconnects)) return;
+  // The last batch before the first break counts: what came since may be another publisher's.
+  if (last_ && !suspect_) {
+    if (rules_.has_replay) suspect_ = last_;
+  } else if (!last_) {
+    must_catch_up_ = true;
+    wants_fresh_transport_ = rules_.has_replay;  // nothing could tell the batches that wait from those of a successor
+  }
+  if (recovery_ || is_verifying()) {
+    interrupt();
+    listen(now);
+  }
+}
+
+void stream_fsm::on_applied(const applied_batch& what, time_point now) {
+  const seqno number = phase_ == phase::reply_in_hand ? *in_reply_ : *held_;
+  if (phase_ == phase::live_in_hand && !what.is_readable && !are_copies_unreadable_ && can_replay(now)) {
+    is_held_unreadable_ = true;
+    return recover(number, number, now);
+  }
+  if (!what.is_readable) {
+    lose(1);
+    tell({.what = fact::kind::lost, .from = number, .to = number});
+  }
+  cursor_.applied(number);
+  last_ = known_batch{number, phase_ == phase::reply_in_hand ? fingerprint_ : held_fingerprint_};
+  recent_[recent_count_++ % recent_.size()] = *last_;
+  holds_ = true;
+  if (what.left_nothing) {
+    totals_.missing = 0;
+    is_evicted_ = false;
+  }
+  if (phase_ == phase::reply_in_hand) {
+    in_reply_.reset();
+    if (!what.is_readable) are_copies_unreadable_ = true;
+    phase_ = phase::replay_reply;
+    set_patience(now);
+    if (recovery_->is_complete()) {
+      perform(replay_fsm::action::finish, now);
+    } else if (now >= give_up_at_) {
+      perform(recovery_->abandon(), now);
+    }
+    return;
+  }
+  held_.reset();
+  is_settled_ = true;
+  is_tail_unchecked_ = true;
+  listen(now);
+}
+
+bool stream_fsm::was_applied(const known_batch& which) const {
+  const auto end = recent_.begin() + static_cast<std::ptrdiff_t>(std::min(recent_count_, recent_.size()));
+  return std::find(recent_.begin(), end, which) != end;
+}
+
+void stream_fsm::lose(std::uint64_t batches) {
+  if (batches == 0) return;
+  totals_.missing += batches;
+  totals_.lost += batches;
+  if (rules_.after_loss == loss_policy::keep || !holds_ || forget_ != reason::none) return;
+  forget_ = reason::doubt;
+  tell({.what = fact::kind::doubted, .from = cursor_.newest_applied().value_or(seqno{})});
+}
+
+void stream_fsm::begin_generation(reason why) {
+  forget_ = why;
+  ++totals_.generation;
+  if (why == reason::restart) ++totals_.restarts;
+  totals_.missing = 0;
+  cursor_.reset();
+  last_.reset();
+  suspect_.reset();
+  recovery_.reset();
+  recovery_to_.reset();
+  recent_count_ = 0;
+  is_tail_check_ = false;
+  is_tail_unchecked_ = false;
+  was_interrupted_ = false;
+  must_catch_up_ = true;
+  is_settled_ = false;
+  is_evicted_ = false;
+  are_copies_unreadable_ = false;
+  phase_ = phase::listening;
+}
+
+void stream_fsm::on_forgotten(time_point now) {
+  const reason why = std::exchange(forget_, reason::none);
+  holds_ = false;
+  if (why == reason::doubt) {  // goes on with what was in hand
+    if (phase_ == phase::listening) listen(now);
+    return;
+  }
+  decide(now);
+}
+
+void stream_fsm::tell(const fact& what) {
+  if (facts_.size() < max_facts) facts_.push_back(what);
+}
+
+std::vector<stream_fsm::fact> stream_fsm::take_facts() {
+  return std::exchange(facts_, {});
+}
+
+}  // namespace kvc::core

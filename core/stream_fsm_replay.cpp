@@ -1,0 +1,213 @@
+// The half of stream_fsm that asks for batches: recovery of what is missing, and proof of who is asked.
+#include <algorithm>
+#include <utility>
+
+#include "core/stream_fsm.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr std::size_t max_told_ranges = 16;  ///< lost ranges of one recovery that are worth a line each
+
+}  // namespace
+
+void stream_fsm::recover(seqno from, std::optional<seqno> to, time_point now) {
+  recovery_from_ = from;
+  recovery_to_ = to;
+  if (!can_replay(now)) {
+    if (to) {
+      lose(to->get() - from.get() + 1);
+      tell({.what = fact::kind::lost, .from = from, .to = to});
+      cursor_.applied(*to);
+      must_catch_up_ = false;
+    }
+    recovery_to_.reset();
+    return decide_after_recovery(now);
+  }
+  recovery_.emplace(from, to, rules_.replay);
+  recovery_lost_ = 0;
+  recovery_listed_ = 0;
+  give_up_at_ = now + rules_.longest_replay;
+  perform(recovery_->start(), now);
+}
+
+/// A publisher that drops its last batch and then has nothing to say would leave us wrong for ever. One short question.
+void stream_fsm::check_tail(time_point now) {
+  is_tail_unchecked_ = false;
+  is_tail_check_ = true;
+  next_tail_check_ = now + rules_.tail_check;
+  recovery_.emplace(cursor_.next(), std::nullopt, replay_fsm::limits{.attempts = 1, .max_requests = rules_.replay.max_requests});
+  recovery_from_ = cursor_.next();
+  recovery_lost_ = 0;
+  recovery_listed_ = 0;
+  give_up_at_ = now + rules_.longest_replay;
+  perform(recovery_->start(), now);
+}
+
+/// How long the next part of the answer may take. A look at the tail must not hold up live batches for long.
+void stream_fsm::set_patience(time_point now) {
+  const bool is_short = is_tail_check_ && recovery_->applied_count() == 0;
+  wake_at_ = std::min(now + (is_short ? std::min(rules_.replay_timeout, rules_.idle_check) : rules_.replay_timeout), give_up_at_);
+}
+
+void stream_fsm::perform(replay_fsm::action what, time_point now) {
+  take_losses();
+  switch (what) {
+    case replay_fsm::action::request:
+      phase_ = phase::replay_request;
+      return;
+    case replay_fsm::action::apply:
+      phase_ = phase::reply_in_hand;
+      return;
+    case replay_fsm::action::ignore:
+      in_reply_.reset();
+      phase_ = phase::replay_reply;
+      set_patience(now);
+      return;
+    case replay_fsm::action::finish:
+      if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
+      return finish_recovery(recovery_->lost_count() == 0 ? replay_outcome::complete : replay_outcome::partial, now);
+  }
+}
+
+/// Counts what the recovery has given up since the last look.
+void stream_fsm::take_losses() {
+  lose(recovery_->lost_count() - std::exchange(recovery_lost_, recovery_->lost_count()));
+  const auto& ranges = recovery_->lost();
+  for (; recovery_listed_ < std::min(ranges.size(), max_told_ranges); ++recovery_listed_) {
+    tell({.what = fact::kind::lost, .from = ranges[recovery_listed_].from, .to = ranges[recovery_listed_].to});
+  }
+}
+
+void stream_fsm::count_recovery(replay_outcome how) {
+  ++totals_.replays;
+  ++totals_.outcomes[static_cast<std::size_t>(how)];
+  tell({.what = fact::kind::replay_ended,
+        .from = recovery_from_,
+        .to = recovery_to_,
+        .applied = recovery_->applied_count(),
+        .lost = recovery_->lost_count(),
+        .outcome = how});
+}
+
+void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
+  const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && how != replay_outcome::partial;
+  if (!was_idle_look) count_recovery(how);
+  if (recovery_to_) cursor_.applied(*recovery_to_);
+  if (was_idle_look && how == replay_outcome::unanswered) {  // too short a question to tell that nobody is there
+    is_tail_unchecked_ = true;
+    next_tail_check_ = now + rules_.replay_pause;
+  } else if (how == replay_outcome::unanswered) {
+    no_replay_before_ = now + rules_.replay_pause;
+  } else {
+    must_catch_up_ = false;
+    was_interrupted_ = false;
+    has_answered_ = true;
+  }
+  if (how != replay_outcome::unanswered || cursor_.newest_applied()) is_settled_ = true;
+  recovery_.reset();
+  recovery_to_.reset();
+  in_reply_.reset();
+  decide_after_recovery(now);
+}
+
+/// The live batch in hand is next, unless a copy of it has come by the replay.
+void stream_fsm::decide_after_recovery(time_point now) {
+  if (std::exchange(is_held_unreadable_, false)) held_.reset();
+  if (!held_) return listen(now);
+  if (*held_ < cursor_.next()) {
+    ++totals_.duplicates;
+    held_.reset();
+    return listen(now);
+  }
+  must_catch_up_ = false;
+  phase_ = phase::live_in_hand;
+}
+
+/// What was being asked for will be asked for again, when it is known who answers.
+void stream_fsm::interrupt() {
+  if (recovery_) count_recovery(replay_outcome::interrupted);
+  was_interrupted_ = was_interrupted_ || held_ || (recovery_ && !is_tail_check_);
+  is_tail_check_ = false;
+  must_catch_up_ = true;
+  recovery_.reset();
+  recovery_to_.reset();
+  in_reply_.reset();
+  held_.reset();
+  is_held_unreadable_ = false;
+}
+
+void stream_fsm::on_requested(bool is_sent, time_point now) {
+  if (is_sent) {
+    phase_ = is_verifying() ? phase::verify_reply : phase::replay_reply;
+    wake_at_ = now + rules_.replay_timeout;
+    if (recovery_) set_patience(now);
+    return;
+  }
+  if (is_verifying()) return end_verifying(false, now);
+  auto what = recovery_->on_silence();
+  if (what == replay_fsm::action::request) what = recovery_->on_silence();  // a refused request costs no time: do not spin
+  perform(what, now);
+}
+
+void stream_fsm::on_reply(seqno number, std::uint64_t fingerprint, time_point now) {
+  if (is_verifying()) {
+    if (number < suspect_->number) return on_reply_noise(now);
+    const bool is_same = number == suspect_->number && fingerprint == suspect_->fingerprint;
+    if (is_same) return end_verifying(true, now);
+    return end_unproven("it does not know the last batch any more", now);
+  }
+  in_reply_ = number;
+  fingerprint_ = fingerprint;
+  const auto what = recovery_->on_batch(number);
+  perform(what != replay_fsm::action::finish && what != replay_fsm::action::apply && now >= give_up_at_ ? recovery_->abandon() : what, now);
+}
+
+void stream_fsm::on_reply_end(time_point now) {
+  if (!is_verifying()) return perform(recovery_->on_end(), now);
+  end_unproven("it does not know the last batch any more", now);
+}
+
+void stream_fsm::on_reply_noise(time_point now) {
+  // Replies that are there already come without a wait, so nothing but this look ends a flood of them.
+  if (is_verifying()) {
+    if (now >= wake_at_) end_verifying(false, now);
+  } else if (now >= give_up_at_) {
+    perform(recovery_->abandon(), now);
+  }
+}
+
+void stream_fsm::on_reply_silence(time_point now) {
+  if (is_verifying()) return end_verifying(false, now);
+  perform(now < give_up_at_ ? recovery_->on_silence() : recovery_->abandon(), now);
+}
+
+void stream_fsm::end_verifying(bool was_answered, time_point now) {
+  if (was_answered) {
+    has_answered_ = true;
+    unanswered_proofs_ = 0;
+    suspect_.reset();
+    must_catch_up_ = true;  // what it published while it could not be heard, should no live batch come that tells
+  } else if (has_answered_) {
+    // It could prove itself, and does not: better to read it once more than to believe what may be gone.
+    if (++unanswered_proofs_ >= rules_.replay.attempts) return end_unproven("it does not answer for the last batch", now);
+    phase_ = phase::verify_request;
+    return;
+  } else {
+    no_replay_before_ = now + rules_.replay_pause;
+  }
+  phase_ = phase::listening;
+  decide(now);
+}
+
+/// The publisher is another one. What has come meanwhile, and the batch in hand, may be of either.
+void stream_fsm::end_unproven(const char* because, time_point now) {
+  unanswered_proofs_ = 0;
+  tell({.what = fact::kind::restarted, .from = suspect_->number, .because = because});
+  held_.reset();
+  wants_fresh_transport_ = true;
+  begin_generation(reason::restart);
+  wake_at_ = now + rules_.idle_check;
+}
+
+}  // namespace kvc::core

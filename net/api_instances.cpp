@@ -1,0 +1,167 @@
+#include "net/api_instances.hpp"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "net/answer_writer.hpp"
+#include "net/coordinator_reply.hpp"
+#include "net/field_reading.hpp"
+#include "net/log.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr whole_range ports{.least = 1, .most = 65'535};
+constexpr whole_range ports_or_none{.least = 0, .most = 65'535};
+
+/// An optional text without the blanks around it; empty when it is absent or wrong.
+std::string optional_text(const tape_value& body, std::string_view name, const field_place& root, field_faults& faults) {
+  const tape_value value = find_member(body, name);
+  if (!value.is_present()) return {};
+  const auto text = read_text(value, field_place(root, name), faults);
+  return text ? std::string(stripped(*text)) : std::string();
+}
+
+void read_ip(const tape_value& body, const field_place& root, field_faults& faults, core::mp_server& server) {
+  const auto value = require_member(body, "ip", root, faults);
+  if (!value) return;
+  const field_place where(root, "ip");
+  const auto text = read_text(*value, where, faults);
+  if (!text) return;
+  server.ip = stripped(*text);
+  if (server.ip.empty()) {
+    faults.add("string_too_short", where, "String should have at least 1 character", *value, fault_context{"min_length", 1});
+  }
+}
+
+void read_metadata(const tape_value& body, const field_place& root, field_faults& faults, core::mp_server& server) {
+  const tape_value value = find_member(body, "metadata");
+  if (!value.is_present()) return;
+  const field_place where(root, "metadata");
+  if (!value.is(tape_node::kind::map)) {
+    faults.add("dict_type", where, "Input should be a valid dictionary", value);
+    return;
+  }
+  tape_value key = value.length() == 0 ? tape_value() : value.first();
+  for (std::uint32_t i = 0; i < value.length(); ++i) {
+    const tape_value each = key.next();
+    const auto text = read_text(each, field_place(where, key.text()), faults);
+    if (text) server.metadata.emplace_back(key.text(), *text);
+    if (i + 1 < value.length()) key = each.next();
+  }
+}
+
+/// Of a name that comes twice the last value stays, at the place of the first.
+void join_twins(std::vector<std::pair<std::string, std::string>>& metadata) {
+  std::vector<std::pair<std::string, std::string>> kept;
+  std::unordered_map<std::string, std::size_t> places;
+  for (auto& [name, value] : metadata) {
+    const auto [known, is_new] = places.emplace(name, kept.size());
+    if (is_new) {
+      kept.emplace_back(std::move(name), std::move(value));
+    } else {
+      kept[known->second].second = std::move(value);
+    }
+  }
+  metadata = std::move(kept);
+}
+
+/// Fields in the order in which their faults are told.
+std::optional<core::mp_server> read_server(const tape_value& body, field_faults& faults) {
+  const field_place root("body");
+  if (!check_object(body, root, faults)) return std::nullopt;
+  core::mp_server server;
+  read_ip(body, root, faults, server);
+  if (const auto port = require_member(body, "http_port", root, faults)) {
+    server.http_port = static_cast<std::uint16_t>(read_whole(*port, field_place(root, "http_port"), faults, ports).value_or(0));
+  }
+  server.instance_id = optional_text(body, "instance_id", root, faults);
+  read_metadata(body, root, faults, server);
+  join_twins(server.metadata);
+  server.p2p_advertised_url = optional_text(body, "p2p_advertised_url", root, faults);
+  if (const tape_value port = find_member(body, "mq_port"); port.is_present()) {
+    server.mq_port = static_cast<std::uint16_t>(read_whole(port, field_place(root, "mq_port"), faults, ports_or_none).value_or(0));
+  }
+  if (!faults.empty()) return std::nullopt;
+  return server;
+}
+
+void write_member(answer_writer& out, const core::mp_member& each) {
+  const std::chrono::duration<double> since_epoch = each.registered_at.time_since_epoch();
+  out.object(7);
+  out.member("instance_id", each.server.instance_id);
+  out.member("ip", each.server.ip);
+  out.member("http_port", each.server.http_port);
+  out.key("registration_time");
+  out.real(since_epoch.count());
+  out.key("metadata");
+  out.object(each.server.metadata.size());
+  for (const auto& [name, value] : each.server.metadata) out.member(name, value);
+  out.end_object();
+  out.member("p2p_advertised_url", each.server.p2p_advertised_url);
+  out.member("mq_port", each.server.mq_port);
+  out.end_object();
+}
+
+}  // namespace
+
+http_reply add_instance_reply(coordinator_tables& tables, const tape_value& body, std::uint64_t high, std::uint64_t low,
+                              std::chrono::steady_clock::time_point now) {
+  field_faults faults;
+  std::optional<core::mp_server> server = read_server(body, faults);
+  if (!server) return faults_reply(faults);
+  if (server->instance_id.empty()) server->instance_id = core::made_up_instance_id(high, low);
+  const std::string id = server->instance_id;
+  const std::string ip = server->ip;
+  const std::uint16_t port = server->http_port;
+  const core::result<bool> replaced = tables.servers.add(*std::move(server), now, std::chrono::system_clock::now());
+  if (!replaced) return overloaded_reply(replaced.error().message());
+  ++(*replaced ? tables.counters.re_registrations : tables.counters.registrations);
+  log::info(log::module::fleet, "mp server registered", {{"instance", id}, {"ip", ip}, {"port", port}, {"again", *replaced}});
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(2);
+  out.member("instance_id", id);
+  out.member("re_registered", *replaced);
+  out.end_object();
+  return reply;
+}
+
+http_reply heartbeat_reply(coordinator_tables& tables, std::string_view instance_id, std::chrono::steady_clock::time_point now) {
+  if (!tables.servers.heartbeat(instance_id, now)) {
+    ++tables.counters.unknown_heartbeats;
+    return error_reply(404, "unknown instance ID; re-register");
+  }
+  ++tables.counters.heartbeats;
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(1);
+  out.member("instance_id", instance_id);
+  out.end_object();
+  return reply;
+}
+
+http_reply remove_instance_reply(coordinator_tables& tables, std::string_view instance_id) {
+  if (tables.servers.remove(instance_id)) {
+    ++tables.counters.deregistrations;
+    log::info(log::module::fleet, "mp server deregistered", {{"instance", instance_id}});
+  }
+  return no_content_reply();
+}
+
+http_reply list_instances_reply(const coordinator_tables& tables) {
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(1);
+  out.key("instances");
+  out.list();
+  for (const core::mp_member& each : tables.servers.all()) write_member(out, each);
+  out.end_list();
+  out.end_object();
+  return reply;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,210 @@
+#include "net/api_prefetch.hpp"
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "net/answer_writer.hpp"
+#include "net/coordinator_reply.hpp"
+#include "net/field_reading.hpp"
+#include "net/mp_text.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t most_told_bytes = 1'024;  ///< of a server's answer, in ours
+
+/// What a server answered; absent: there is no such server.
+using relayed = std::optional<result<http_client::answer>>;
+
+/// A call to a server, made by a task of the home lane: that is stopped with the lane, however long the server takes.
+struct outgoing_call {
+  explicit outgoing_call(const asio::any_io_executor& home) : over(home, forever), unwanted(home, forever) {}
+
+  static constexpr auto forever = asio::steady_timer::time_point::max();
+  asio::steady_timer over;      ///< cancelled when the answer is there, or will never be
+  asio::steady_timer unwanted;  ///< cancelled when nobody waits for it any more
+  bool is_over = false;
+  bool is_unwanted = false;
+  result<http_client::answer> answer = error_code(errc::cancelled);
+};
+
+/// Says that a call is over, also when its task was never begun.
+class end_of_call {
+ public:
+  explicit end_of_call(std::shared_ptr<outgoing_call> call) : call_(std::move(call)) {}
+  end_of_call(end_of_call&&) noexcept = default;
+  end_of_call& operator=(end_of_call&&) = delete;
+  ~end_of_call() {
+    if (!call_) return;
+    call_->is_over = true;
+    call_->over.cancel();
+  }
+  [[nodiscard]] outgoing_call& call() const { return *call_; }
+
+ private:
+  std::shared_ptr<outgoing_call> call_;
+};
+
+struct outgoing_request {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string_view method;  ///< a literal
+  std::string target;
+  std::string body;
+};
+
+asio::awaitable<void> until_unwanted(outgoing_call& call) {
+  error_code woken;
+  if (!call.is_unwanted) co_await call.unwanted.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+asio::awaitable<void> carry_out(coordinator_context& context, outgoing_request wanted, end_of_call end) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto first = co_await (context.calls.call(std::move(wanted.host), wanted.port, wanted.method, std::move(wanted.target),
+                                            std::move(wanted.body), as_duration(context.settings.call_timeout)) ||
+                         until_unwanted(end.call()));
+  if (first.index() == 0) end.call().answer = std::get<0>(std::move(first));
+}
+
+/// Home lane. `method` is a literal.
+asio::awaitable<relayed> relay(coordinator_context& context, std::string_view instance_id, std::string_view method, std::string target,
+                               std::string body, std::stop_token client_left) {
+  const core::mp_member* member = context.tables.servers.find(instance_id);
+  if (member == nullptr) co_return std::nullopt;
+  ++context.tables.counters.prefetches;
+  const auto call = std::make_shared<outgoing_call>(context.home.context.get_executor());
+  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body)};
+  context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
+  const std::stop_callback on_leaving(client_left, [call] {
+    asio::post(call->unwanted.get_executor(), [call] {
+      call->is_unwanted = true;
+      call->unwanted.cancel();
+    });
+  });
+  error_code woken;
+  if (!call->is_over) co_await call->over.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  if (!call->answer) ++context.tables.counters.prefetches_failed;
+  co_return relayed(std::move(call->answer));
+}
+
+http_reply no_such_server(std::string_view instance_id) {
+  return detail_reply(404, "no MP server registered with instance_id='" + std::string(instance_id) + "'");
+}
+
+http_reply failed_call(std::string_view what, std::string_view instance_id, const std::string& why) {
+  return detail_reply(502, "prefetch " + std::string(what) + " '" + std::string(instance_id) + "' failed: " + why);
+}
+
+struct submission {
+  std::string_view instance_id;
+  std::string body;  ///< for the server
+};
+
+std::optional<submission> read_submission(const tape_value& body, field_faults& faults) {
+  const field_place root("body");
+  if (!check_object(body, root, faults)) return std::nullopt;
+  submission wanted;
+  answer_writer out(wanted.body, wire_form::json);
+  out.object(4);
+  if (const auto id = require_member(body, "instance_id", root, faults)) {
+    wanted.instance_id = read_text(*id, field_place(root, "instance_id"), faults).value_or(std::string_view());
+  }
+  if (const auto model = require_member(body, "model_name", root, faults)) {
+    out.member("model_name", read_text(*model, field_place(root, "model_name"), faults).value_or(std::string_view()));
+  }
+  constexpr whole_range from_one{.least = 1, .most = std::numeric_limits<std::int64_t>::max()};
+  if (const auto size = require_member(body, "world_size", root, faults)) {
+    out.key("world_size");
+    out.signed_number(read_whole(*size, field_place(root, "world_size"), faults, from_one).value_or(1));
+  }
+  out.key("token_ids");
+  out.list();
+  const tape_value list = find_member(body, "token_ids");
+  const field_place where(root, "token_ids");
+  if (list.is_present() && check_list(list, where, faults) && list.length() != 0) {
+    tape_value each = list.first();
+    for (std::uint32_t i = 0;;) {
+      out.signed_number(read_whole(each, field_place(where, i), faults).value_or(0));
+      if (++i == list.length()) break;
+      each = each.next();
+    }
+  }
+  out.end_list();
+  std::string_view salt;
+  if (const tape_value value = find_member(body, "cache_salt"); value.is_present()) {
+    salt = read_text(value, field_place(root, "cache_salt"), faults).value_or(std::string_view());
+  }
+  out.member("cache_salt", salt);
+  if (!faults.empty()) return std::nullopt;
+  out.end_object();
+  return wanted;
+}
+
+/// What the client is told of a server's 2xx. A member of another type than it should have is a 500, as in the other service.
+http_reply submitted_reply(std::string_view instance_id, std::string_view answered) {
+  json_tree tree;
+  if (tree.parse(answered) || !tree.root().is(tape_node::kind::map)) return detail_reply(500, "the MP server's answer is not understood");
+  const tape_value id = find_member(tree.root(), "request_id");
+  const tape_value chunks = find_member(tree.root(), "chunks");
+  const tape_value status = find_member(tree.root(), "status");
+  const bool is_sound = (!id.is_present() || id.is(tape_node::kind::string)) && (!chunks.is_present() || chunks.is_integer()) &&
+                        (!status.is_present() || status.is(tape_node::kind::string));
+  if (!is_sound) return detail_reply(500, "the MP server's answer is not understood");
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(4);
+  out.member("instance_id", instance_id);
+  out.member("request_id", id.is_present() ? id.text() : std::string_view());
+  out.key("chunks");
+  out.signed_number(chunks.is_present() ? static_cast<std::int64_t>(chunks.node().bits) : 0);
+  out.member("status", status.is_present() ? status.text() : std::string_view("submitted"));
+  out.end_object();
+  return reply;
+}
+
+}  // namespace
+
+asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
+                                                  const tape_value& body) {
+  field_faults faults;
+  std::optional<submission> wanted = read_submission(body, faults);
+  if (!wanted) co_return faults_reply(faults);
+  const std::string_view id = wanted->instance_id;
+  const relayed answer = co_await on_home(
+      context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted->body), request.client_left); });
+  if (!answer) co_return no_such_server(id);
+  if (!*answer) co_return failed_call("submit to", id, answer->error().message());
+  const http_client::answer& got = **answer;
+  if (got.status / 100 != 2) {
+    co_return failed_call("submit to", id, "HTTP " + std::to_string(got.status) + ": " + got.body.substr(0, most_told_bytes));
+  }
+  co_return submitted_reply(id, got.body);
+}
+
+asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
+                                                std::string_view instance_id, std::string_view request_id) {
+  relayed answer = co_await on_home(context, here, [&] {
+    return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), request.client_left);
+  });
+  if (!answer) co_return no_such_server(instance_id);
+  if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());
+  http_client::answer& got = **answer;
+  if (got.status < 200) co_return failed_call("status from", instance_id, "HTTP " + std::to_string(got.status));
+  json_tree tree;
+  if (tree.parse(got.body)) co_return detail_reply(got.status, got.body);
+  co_return json_reply(std::move(got.body), got.status);
+}
+
+}  // namespace kvc::net

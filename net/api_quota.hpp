@@ -1,0 +1,27 @@
+// Quotas and usage: /quota.
+#pragma once
+
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "net/coordinator_context.hpp"
+#include "net/http_message.hpp"
+#include "net/json_tree.hpp"
+
+namespace kvc::net {
+
+/// (Contract of all: spec coordinator-api, "Quota", with section 9.) Home lane. `segment`: the salt as the path has it.
+
+/// PUT /quota/{cache_salt}.
+[[nodiscard]] http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment, const tape_value& body);
+/// GET and DELETE /quota/{cache_salt}.
+[[nodiscard]] http_reply read_usage_reply(const coordinator_tables& tables, std::string_view segment, const http_request& request);
+[[nodiscard]] http_reply remove_quota_reply(coordinator_tables& tables, std::string_view segment, const http_request& request);
+/// GET and PUT /quota/config.
+[[nodiscard]] http_reply read_default_quota_reply(const coordinator_tables& tables);
+[[nodiscard]] http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value& body);
+/// GET /quota: in slices, each row as it was in its slice. The total is of the beginning.
+[[nodiscard]] asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const http_request& request);
+
+}  // namespace kvc::net

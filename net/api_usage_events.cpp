@@ -1,0 +1,95 @@
+#include "net/api_usage_events.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "net/answer_writer.hpp"
+#include "net/coordinator_reply.hpp"
+#include "net/coordinator_tier.hpp"
+#include "net/event_batches.hpp"
+#include "net/usage_batch.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t events_per_slice = 2'048;  ///< some 0.2 ms
+
+/// Home lane.
+asio::awaitable<void> apply_slices(coordinator_context& context, std::span<const core::usage_event> events) {
+  while (!events.empty()) {
+    const std::size_t some = std::min(events.size(), events_per_slice);
+    context.tables.usage.apply(events.first(some));
+    events = events.subspan(some);
+    if (!events.empty()) co_await yield_home(context);
+  }
+}
+
+asio::awaitable<bool> apply_batch(coordinator_context& context, const usage_batch& batch) {
+  context.tables.seqnos.observe(batch.instance_id, batch.number);
+  co_await apply_slices(context, batch.events);
+  co_return true;
+}
+
+struct admitted {
+  std::uint64_t applied = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t stale = 0;
+};
+
+asio::awaitable<admitted> apply_batches(coordinator_context& context, const event_batches& all) {
+  admitted counts;
+  for (const event_batch& each : all.batches) {
+    const auto verdict = context.tables.fence.admit(each.instance_id, each.incarnation, each.number);
+    if (verdict == core::incarnation_fence::verdict::duplicate) {
+      ++counts.duplicates;
+    } else if (verdict == core::incarnation_fence::verdict::stale) {
+      ++counts.stale;
+    } else {
+      ++counts.applied;
+      co_await apply_slices(context, each.events);
+    }
+  }
+  co_return counts;
+}
+
+}  // namespace
+
+asio::awaitable<http_reply> take_usage_events(coordinator_context& context, lane& here, const tape_value& body) {
+  usage_batch batch;
+  field_faults faults;
+  read_usage_batch(body, batch, faults);
+  if (!faults.empty()) co_return faults_reply(faults);
+  if (batch.tier != core::cache_tier::l2) co_return wrong_tier_reply(batch.tier);
+  http_reply reply = co_await record_usage_events(context, here, batch);
+  co_return reply;
+}
+
+asio::awaitable<http_reply> record_usage_events(coordinator_context& context, lane& here, const usage_batch& batch) {
+  co_await on_home(context, here, [&] { return apply_batch(context, batch); });
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(1);
+  out.member("recorded", batch.events.size());
+  out.end_object();
+  co_return reply;
+}
+
+asio::awaitable<http_reply> take_event_batches(coordinator_context& context, lane& here, const tape_value& body) {
+  event_batches all;
+  field_faults faults;
+  read_event_batches(body, all, faults);
+  if (!faults.empty()) co_return faults_reply(faults);
+  const admitted counts = co_await on_home(context, here, [&] { return apply_batches(context, all); });
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(3);
+  out.member("applied", counts.applied);
+  out.member("duplicates", counts.duplicates);
+  out.member("stale", counts.stale);
+  out.end_object();
+  co_return reply;
+}
+
+}  // namespace kvc::net

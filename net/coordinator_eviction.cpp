@@ -1,0 +1,121 @@
+// The eviction loop: plan in slices, send in pieces, remember what is on its way.
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "net/coordinator_loops.hpp"
+#include "net/json_tree.hpp"
+#include "net/log.hpp"
+#include "net/mp_text.hpp"
+
+namespace kvc::net {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr std::size_t keys_per_slice = 2'048;  ///< looked at, some 0.2 ms
+constexpr std::size_t keys_per_text = 512;     ///< written down in a turn
+constexpr std::size_t pieces_at_a_time = 4;    ///< each is some 2 MB of text while it is sent
+
+/// A plan while it is sent.
+struct plan_in_hand {
+  std::deque<core::evictor::piece> pieces;
+  std::string instance;
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// Whether the server says that it has done what it was asked: `ok` may be false under a 200.
+bool is_done(const http_client::answer& answer) {
+  if (answer.status / 100 != 2) return false;
+  json_tree tree;
+  if (tree.parse(answer.body)) return true;  // older servers may answer anything
+  const tape_value ok = find_member(tree.root(), "ok");
+  return !ok.is(tape_node::kind::boolean) || ok.node().bits != 0;
+}
+
+asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_hand& plan, core::evictor::piece piece) {
+  coordinator_tables& tables = context.tables;
+  std::string body = R"({"keys":[)";
+  std::size_t keys = 0;
+  for (std::size_t from = 0;; from += keys_per_text) {
+    const bool has_more = tables.evictions.visit_keys(piece.id, from, keys_per_text, [&](const core::object_key& key) {
+      if (keys++ != 0) body += ',';
+      append_object_key(body, key);
+    });
+    if (!has_more) break;
+    co_await yield_home(context);
+  }
+  if (keys == 0) co_return;
+  body += "]}";
+  ++tables.counters.deletions_sent;
+  tables.counters.keys_sent += keys;
+  const auto answer = co_await context.calls.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body),
+                                                  as_duration(context.settings.call_timeout));
+  if (answer && is_done(*answer)) co_return;
+  ++tables.counters.deletions_failed;
+  tables.evictions.failed(piece.id);
+  const std::string why = answer ? "status " + std::to_string(answer->status) : answer.error().message();
+  log::warn(log::module::fleet, "eviction failed", {{"instance", plan.instance}, {"keys", keys}, {"reason", why}});
+}
+
+asio::awaitable<void> send_some(coordinator_context& context, std::shared_ptr<plan_in_hand> plan) {
+  // A stop lets the piece in hand come to its end, and no other begin.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (!plan->pieces.empty() && !context.is_stopping) {
+    const auto stopping = co_await asio::this_coro::cancellation_state;
+    if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+    const core::evictor::piece piece = plan->pieces.front();
+    plan->pieces.pop_front();
+    co_await send_piece(context, *plan, piece);
+  }
+}
+
+/// One cycle; the sending goes on beside the next one, which leaves out what is on its way.
+asio::awaitable<void> evict(coordinator_context& context) {
+  coordinator_tables& tables = context.tables;
+  while (tables.evictions.expire(steady::now())) co_await yield_home(context);
+  tables.evictions.begin();
+  while (!tables.evictions.step(keys_per_slice)) co_await yield_home(context);
+  const auto stopping = co_await asio::this_coro::cancellation_state;
+  if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+  const auto pieces = tables.evictions.take_pieces(steady::now());
+  if (pieces.empty()) co_return;
+  const core::mp_member* chosen = tables.servers.pick(context.random());
+  if (chosen == nullptr) {
+    log::warn(log::module::fleet, "no mp server to evict through", {{"pieces", pieces.size()}});
+    for (const auto& each : pieces) {
+      tables.evictions.failed(each.id);
+      co_await yield_home(context);
+    }
+    co_return;
+  }
+  const auto plan = std::make_shared<plan_in_hand>();
+  plan->pieces.assign(pieces.begin(), pieces.end());
+  plan->instance = chosen->server.instance_id;
+  plan->host = chosen->server.ip;
+  plan->port = chosen->server.http_port;
+  log::info(log::module::fleet, "evicting", {{"instance", plan->instance}, {"pieces", pieces.size()}});
+  for (std::size_t i = 0; i < std::min(pieces_at_a_time, pieces.size()); ++i) {
+    context.home.tasks.spawn("eviction sender", send_some(context, plan));
+  }
+}
+
+}  // namespace
+
+asio::awaitable<void> eviction_loop(coordinator_context& context) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  for (;;) {
+    const bool goes_on = co_await pause(context, as_duration(context.settings.eviction_check_interval));
+    if (!goes_on) break;
+    if (!context.tables.holds_eviction()) co_await evict(context);
+  }
+  context.is_stopping = true;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,264 @@
+#include "net/coordinator_service.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "net/api_blend.hpp"
+#include "net/api_instances.hpp"
+#include "net/api_prefetch.hpp"
+#include "net/api_quota.hpp"
+#include "net/api_usage_events.hpp"
+#include "net/coordinator_context.hpp"
+#include "net/coordinator_loops.hpp"
+#include "net/coordinator_metrics.hpp"
+#include "net/coordinator_reply.hpp"
+#include "net/coordinator_router.hpp"
+#include "net/http_auth.hpp"
+#include "net/json_tree.hpp"
+#include "net/log.hpp"
+#include "net/usage_scan.hpp"
+
+namespace kvc::net {
+namespace {
+
+using steady = std::chrono::steady_clock;
+using enum coordinator_endpoint;
+
+constexpr std::chrono::seconds relay_spare{5};
+
+/// Whether a request is answered in one go on the home lane, in microseconds.
+bool is_short(coordinator_endpoint asked) {
+  switch (asked) {
+    case add_instance:
+    case list_instances:
+    case remove_instance:
+    case heartbeat:
+    case read_usage:
+    case set_quota:
+    case remove_quota:
+    case read_default_quota:
+    case set_default_quota:
+      return true;
+    case list_usage:
+    case usage_events:
+    case publish_chunks:
+    case remove_chunks:
+    case match_chunks:
+    case submit_prefetch:
+    case poll_prefetch:
+    case event_batches:
+      return false;
+  }
+  return false;
+}
+
+bool has_body(coordinator_endpoint asked) {
+  switch (asked) {
+    case add_instance:
+    case set_quota:
+    case set_default_quota:
+    case usage_events:
+    case publish_chunks:
+    case remove_chunks:
+    case match_chunks:
+    case submit_prefetch:
+    case event_batches:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Reads the body; the reply when it is none.
+std::optional<http_reply> read_body(const http_request& request, json_tree& tree) {
+  field_faults faults;
+  if (request.body.empty()) {
+    faults.add("missing", field_place("body"), "Field required", tape_value());
+    return faults_reply(faults);
+  }
+  const std::optional<json_tree::failure> wrong = tree.parse(request.body);
+  if (!wrong) return std::nullopt;
+  if (wrong->is_too_large) return detail_reply(413, "the body has more values than this server takes");
+  faults.add_broken_json(wrong->offset, wrong->what);
+  return faults_reply(faults);
+}
+
+/// Home lane. `body` is present where the endpoint has one.
+http_reply answer_short(coordinator_context& context, const coordinator_routed& found, const http_request& request,
+                        const tape_value& body) {
+  coordinator_tables& tables = context.tables;
+  const std::string_view segment = found.segments[0];
+  switch (found.route->endpoint) {
+    case add_instance: {
+      const std::uint64_t high = context.random();
+      const std::uint64_t low = context.random();
+      return add_instance_reply(tables, body, high, low, steady::now());
+    }
+    case list_instances:
+      return list_instances_reply(tables);
+    case remove_instance:
+      return remove_instance_reply(tables, segment);
+    case heartbeat:
+      return heartbeat_reply(tables, segment, steady::now());
+    case read_usage:
+      return read_usage_reply(tables, segment, request);
+    case set_quota:
+      return set_quota_reply(tables, segment, body);
+    case remove_quota:
+      return remove_quota_reply(tables, segment, request);
+    case read_default_quota:
+      return read_default_quota_reply(tables);
+    case set_default_quota:
+      return set_default_quota_reply(tables, body);
+    default:
+      return no_route_reply({});  // not reached: everything else is waited for
+  }
+}
+
+bool changes_quotas(coordinator_endpoint asked) { return asked == set_quota || asked == remove_quota || asked == set_default_quota; }
+
+/// The same; and what changes quotas is on the disk before the answer says so.
+asio::awaitable<http_reply> answer_short_later(coordinator_context& context, const coordinator_routed& found, const http_request& request,
+                                               tape_value body) {
+  http_reply reply = answer_short(context, found, request, body);
+  if (!changes_quotas(found.route->endpoint) || !is_success(reply.status)) co_return reply;
+  const auto failed = co_await context.saved_quotas.save(context.tables.quotas);
+  if (!failed) co_return reply;
+  log::error(log::module::fleet, "cannot write the quotas", {{"file", context.settings.quota_file}, {"reason", *failed}});
+  co_return detail_reply(500, "the change holds until this process ends, but could not be written to the quota file: " + *failed);
+}
+
+}  // namespace
+
+struct coordinator_service::state {
+  state(runtime& all, coordinator_settings settings)
+      : lanes(all), context(all.at(all.size() - 1), std::move(settings)) {}
+
+  runtime& lanes;
+  coordinator_context context;
+};
+
+coordinator_service::coordinator_service(runtime& lanes, coordinator_settings settings)
+    : state_(std::make_unique<state>(lanes, std::move(settings))) {
+  if (state_->context.settings.enable_startup_resync) state_->context.tables.resync = core::resync_fsm::phase::waiting;
+}
+coordinator_service::~coordinator_service() = default;
+
+std::optional<std::string> coordinator_service::load_quotas() {
+  coordinator_context& context = state_->context;
+  std::optional<std::string> unreadable = context.saved_quotas.load(context.tables.quotas);
+  if (!unreadable && context.saved_quotas.is_used()) {
+    log::info(log::module::fleet, "quotas read", {{"file", context.settings.quota_file}, {"quotas", context.tables.quotas.all().size()}});
+  }
+  return unreadable;
+}
+
+void coordinator_service::start() {
+  coordinator_context& context = state_->context;
+  asio::post(context.home.context, [&context] {
+    const coordinator_settings& wanted = context.settings;
+    if (wanted.health_check_interval.count() > 0) context.home.tasks.spawn("coordinator sweep", sweep_loop(context));
+    if (wanted.enable_startup_resync) context.home.tasks.spawn("coordinator resync", resync_once(context));
+    if (wanted.eviction_check_interval.count() > 0) context.home.tasks.spawn("coordinator eviction", eviction_loop(context));
+  });
+}
+
+http_plan coordinator_service::plan(const http_request& head) {
+  const coordinator_settings& settings = state_->context.settings;
+  http_plan planned;
+  planned.reads_any_type = true;
+  planned.idle_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::seconds(settings.timeout_keep_alive));
+  const coordinator_routed found = find_coordinator_route(head.method, head.path);
+  if (found.route == nullptr) {
+    planned.refusal = no_route_reply(found.allowed);
+    return planned;
+  }
+  planned.counter = core::route::coordinator;
+  planned.handler = static_cast<std::uint8_t>(found.route->endpoint);
+  const coordinator_endpoint asked = found.route->endpoint;
+  const bool is_kept = changes_quotas(asked) && state_->context.saved_quotas.is_used();
+  planned.waits = state_->lanes.size() > 1 || !is_short(asked) || is_kept;
+  if (asked == submit_prefetch || asked == poll_prefetch) {
+    // A relayed request ends at its own deadline, which clients know as a 502.
+    planned.patience = std::chrono::duration_cast<std::chrono::milliseconds>(settings.call_timeout) + relay_spare;
+    planned.ends_with_client = true;
+  }
+  const access needed = found.route->changes ? access::write : access::read;
+  const checked denied = check_access(needed, head.authorization, settings.auth_tokens, settings.auth_read_tokens);
+  if (denied) planned.refusal = denied->kind == refusal_kind::forbidden ? forbidden_reply() : unauthorized_reply();
+  return planned;
+}
+
+asio::awaitable<std::string> coordinator_service::metrics(lane& here) {
+  return on_home(state_->context, here, [&context = state_->context] { return coordinator_metrics(context); });
+}
+
+http_reply coordinator_service::answer_now(lane&, const http_request& request, const http_plan&) {
+  const coordinator_routed found = find_coordinator_route(request.method, request.path);
+  json_tree tree;
+  if (!has_body(found.route->endpoint)) return answer_short(state_->context, found, request, tape_value());
+  if (auto unreadable = read_body(request, tree)) return *std::move(unreadable);
+  return answer_short(state_->context, found, request, tree.root());
+}
+
+asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_request& request, const http_plan&) {
+  coordinator_context& context = state_->context;
+  const coordinator_routed found = find_coordinator_route(request.method, request.path);
+  const coordinator_endpoint asked = found.route->endpoint;
+  if (asked == usage_events) {
+    // Nearly every batch is written plainly; the others are read again with care. So below.
+    usage_batch batch;
+    if (scan_usage_batch(request.body, batch)) {
+      http_reply recorded = co_await record_usage_events(context, here, batch);
+      co_return recorded;
+    }
+  } else if (asked == publish_chunks) {
+    std::vector<chunk_range> ranges;
+    if (scan_chunk_ranges(request.body, ranges)) {
+      http_reply published = co_await publish_ranges_reply(context, here, ranges);
+      co_return published;
+    }
+  }
+  json_tree tree;
+  tape_value body;
+  if (has_body(asked)) {
+    if (auto unreadable = read_body(request, tree)) co_return *std::move(unreadable);
+    body = tree.root();
+  }
+  http_reply reply;
+  switch (asked) {
+    case list_usage:
+      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
+      break;
+    case usage_events:
+      reply = co_await take_usage_events(context, here, body);
+      break;
+    case event_batches:
+      reply = co_await take_event_batches(context, here, body);
+      break;
+    case publish_chunks:
+      reply = co_await publish_chunks_reply(context, here, body);
+      break;
+    case remove_chunks:
+      reply = co_await remove_chunks_reply(context, here, body);
+      break;
+    case match_chunks:
+      reply = co_await match_chunks_reply(context, here, body);
+      break;
+    case submit_prefetch:
+      reply = co_await submit_prefetch_reply(context, here, request, body);
+      break;
+    case poll_prefetch:
+      reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
+      break;
+    default:
+      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, body); });
+  }
+  co_return reply;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,95 @@
+#include "net/event_batches.hpp"
+
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "net/field_reading.hpp"
+
+namespace kvc::net {
+namespace {
+
+using event_kind = core::usage_event::kind;
+
+constexpr std::array<std::string_view, 4> type_words{"store", "access", "delete", "config"};
+constexpr std::string_view expected_types = "'store', 'access', 'delete' or 'config'";
+constexpr std::array<event_kind, 3> kinds{event_kind::store, event_kind::lookup, event_kind::remove};
+constexpr std::size_t config_type = 3;
+constexpr whole_range from_zero{.least = 0, .most = std::numeric_limits<std::int64_t>::max()};
+constexpr whole_range from_one{.least = 1, .most = std::numeric_limits<std::int64_t>::max()};
+
+void read_entry(const tape_value& value, const field_place& where, event_kind kind, event_batches& into, event_batch& batch,
+                field_faults& faults) {
+  if (!check_object(value, where, faults)) return;
+  const auto key_value = require_member(value, "key", where, faults);
+  if (!key_value) return;
+  const auto key = read_object_key(*key_value, field_place(where, "key"), into.room, faults);
+  std::optional<std::int64_t> bytes = 0;
+  const tape_value size = find_member(value, "size_bytes");
+  if (size.has_value() || kind == event_kind::store) {
+    const auto required = require_member(value, "size_bytes", where, faults);
+    if (!required) return;
+    bytes = read_whole(*required, field_place(where, "size_bytes"), faults, from_zero);
+  }
+  if (key && bytes) batch.events.push_back({.what = kind, .key = *key, .bytes = static_cast<std::uint64_t>(*bytes)});
+}
+
+void read_entries(const tape_value& value, const field_place& where, std::size_t type, event_batches& into, event_batch& batch,
+                  field_faults& faults) {
+  const tape_value list = find_member(value, "entries");
+  if (!list.has_value()) return;
+  const field_place at(where, "entries");
+  if (!check_list(list, at, faults) || list.length() == 0) return;
+  batch.events.reserve(list.length());
+  tape_value each = list.first();
+  for (std::uint32_t i = 0;;) {
+    read_entry(each, field_place(at, i), kinds[type], into, batch, faults);
+    if (++i == list.length()) break;
+    each = each.next();
+  }
+}
+
+void read_batch(const tape_value& value, const field_place& where, event_batches& into, field_faults& faults) {
+  if (!check_object(value, where, faults)) return;
+  event_batch& batch = into.batches.emplace_back();
+  if (const auto id = require_member(value, "instance_id", where, faults)) {
+    batch.instance_id = read_text(*id, field_place(where, "instance_id"), faults).value_or(std::string_view());
+  }
+  if (const auto incarnation = require_member(value, "incarnation", where, faults)) {
+    const auto number = read_whole(*incarnation, field_place(where, "incarnation"), faults, from_zero);
+    batch.incarnation = static_cast<std::uint64_t>(number.value_or(0));
+  }
+  if (const auto seqno = require_member(value, "seq", where, faults)) {
+    batch.number = core::seqno{static_cast<std::uint64_t>(read_whole(*seqno, field_place(where, "seq"), faults, from_one).value_or(1))};
+  }
+  std::optional<std::size_t> type;
+  if (const auto word = require_member(value, "event_type", where, faults)) {
+    type = read_word(*word, type_words, expected_types, field_place(where, "event_type"), faults);
+  }
+  bool is_l2 = true;
+  if (const tape_value tier = find_member(value, "tier"); tier.has_value()) {
+    const auto word = read_text(tier, field_place(where, "tier"), faults);
+    is_l2 = word == std::string_view("l2");
+  }
+  if (is_l2 && type && *type != config_type) read_entries(value, where, *type, into, batch, faults);
+}
+
+}  // namespace
+
+void read_event_batches(const tape_value& body, event_batches& into, field_faults& faults) {
+  const field_place root("body");
+  if (!check_object(body, root, faults)) return;
+  const auto list = require_member(body, "batches", root, faults);
+  if (!list) return;
+  const field_place where(root, "batches");
+  if (!check_list(*list, where, faults) || list->length() == 0) return;
+  into.batches.reserve(list->length());
+  tape_value each = list->first();
+  for (std::uint32_t i = 0;;) {
+    read_batch(each, field_place(where, i), into, faults);
+    if (++i == list->length()) break;
+    each = each.next();
+  }
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,45 @@
+#include "net/joint_service.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "net/coordinator_reply.hpp"
+#include "net/coordinator_router.hpp"
+#include "net/http_router.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::string_view probe_path = "/healthz";
+constexpr std::string_view probe_method = "GET";
+
+}  // namespace
+
+http_plan joint_service::plan(const http_request& head) {
+  if (is_coordinator_path(head.path)) return coordinator_.plan(head);
+  http_plan planned = index_.plan(head);
+  if (head.path == probe_path && head.method != probe_method) {
+    planned.refusal = wrong_method_of_both_reply(probe_method, head.answer_form);
+    return planned;
+  }
+  if (planned.counter == core::route::metrics) planned.waits = true;  // for the coordinator's lane
+  if (planned.counter != core::route::other) return planned;          // a route of the index
+  const bool is_known = find_route(head.method, head.path).path_exists;
+  if (!is_known) planned.refusal = no_path_of_both_reply(head.answer_form);
+  return planned;
+}
+
+http_reply joint_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
+  return is_coordinator_path(request.path) ? coordinator_.answer_now(here, request, plan) : index_.answer_now(here, request, plan);
+}
+
+asio::awaitable<http_reply> joint_service::answer(lane& here, const http_request& request, const http_plan& plan) {
+  if (is_coordinator_path(request.path)) co_return co_await coordinator_.answer(here, request, plan);
+  if (plan.counter != core::route::metrics) co_return co_await index_.answer(here, request, plan);
+  http_reply page = index_.answer_now(here, request, plan);
+  page.body += co_await coordinator_.metrics(here);
+  co_return page;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,61 @@
+#include "net/lane_turns.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "net/errc.hpp"
+
+namespace kvc::net {
+
+/// A coroutine in the queue. It leaves by being called, by cancellation, or by being destroyed.
+class lane_turns::place {
+ public:
+  place(std::list<place*>& queue, const asio::any_io_executor& executor)
+      : queue_(queue), bell_(executor, asio::steady_timer::time_point::max()), at_(queue.insert(queue.end(), this)) {}
+  ~place() { leave(); }
+  place(const place&) = delete;
+  place& operator=(const place&) = delete;
+
+  [[nodiscard]] asio::steady_timer& bell() noexcept { return bell_; }
+  void call() {
+    leave();
+    bell_.cancel();
+  }
+
+ private:
+  void leave() noexcept {
+    if (is_listed_) queue_.erase(at_);
+    is_listed_ = false;
+  }
+
+  std::list<place*>& queue_;
+  asio::steady_timer bell_;
+  std::list<place*>::iterator at_;
+  bool is_listed_ = true;
+};
+
+asio::awaitable<void> lane_turns::next() {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  place mine(waiting_, executor);
+  if (!is_passing_) {
+    is_passing_ = true;
+    asio::post(executor, [this, executor] { pass_on(executor); });
+  }
+  error_code woken;
+  co_await mine.bell().async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  began_ = std::chrono::steady_clock::now();
+}
+
+// Whoever is called, and then the next hand-over, stand in the lane's queue behind whatever has become ready meanwhile.
+void lane_turns::pass_on(const asio::any_io_executor& executor) {
+  if (waiting_.empty()) {
+    is_passing_ = false;
+    return;
+  }
+  waiting_.front()->call();
+  asio::post(executor, [this, executor] { pass_on(executor); });
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,71 @@
+// Calls to MP servers over a bounded number of connections, each with a deadline.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "net/errc.hpp"
+#include "net/http_client.hpp"
+
+namespace kvc::net {
+
+/// Connections that are kept and shared.
+///
+/// A call takes an idle connection to its server or opens one, while the bounds allow; else it waits for one to come free, within its own
+/// deadline. Redirects are not followed.
+/// Lane: the executor's thread. Must outlive its calls.
+class mp_caller {
+ public:
+  struct limits {
+    std::size_t per_server = 8;   ///< connections in use to one server
+    std::size_t in_all = 100;     ///< connections in use (as the other service's client has them)
+    std::size_t idle = 20;        ///< connections kept while nobody uses them
+    std::size_t waiting = 1'000;  ///< calls that wait for a connection
+  };
+
+  mp_caller(asio::any_io_executor executor, const limits& with) : executor_(std::move(executor)), limits_(with) {}
+  mp_caller(const mp_caller&) = delete;
+  mp_caller& operator=(const mp_caller&) = delete;
+
+  /// One request and its whole answer within `patience`, waiting for a connection included. Errors: `timed_out`, `cancelled`, `overloaded`
+  /// (too many calls wait), or the transport's own.
+  [[nodiscard]] asio::awaitable<result<http_client::answer>> call(std::string host, std::uint16_t port, std::string_view method,
+                                                                  std::string target, std::string body,
+                                                                  std::chrono::steady_clock::duration patience);
+
+  [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+
+ private:
+  using address = std::pair<std::string, std::uint16_t>;
+  using time_point = std::chrono::steady_clock::time_point;
+  struct idle_connection {
+    address to;
+    http_client client;
+  };
+
+  [[nodiscard]] bool has_room(const address& to) const;
+  [[nodiscard]] asio::awaitable<error_code> wait_for_room(const address& to, time_point deadline);
+  [[nodiscard]] http_client take(const address& to);
+  void give_back(const address& to, http_client client, bool is_good);
+
+  asio::any_io_executor executor_;
+  limits limits_;
+  std::size_t in_use_ = 0;
+  std::map<address, std::size_t> in_use_by_server_;
+  std::list<idle_connection> idle_;         ///< longest idle first
+  std::list<asio::steady_timer*> waiting_;  ///< each in the frame of its call
+};
+
+}  // namespace kvc::net

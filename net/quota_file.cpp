@@ -1,0 +1,168 @@
+#include "net/quota_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "net/answer_writer.hpp"
+#include "net/errc.hpp"
+#include "net/field_reading.hpp"
+#include "net/json_tree.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t quotas_per_slice = 4'096;
+
+std::string last_failure() {
+  return std::generic_category().message(errno);
+}
+
+/// Writes all of it and has it brought to the disk; the reason when that failed.
+std::optional<std::string> write_synced(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return last_failure();
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file) != 0) return last_failure();
+  return std::nullopt;
+}
+
+/// On the writer's thread.
+asio::awaitable<std::optional<std::string>> replace_file(std::string path, std::string text) {
+  const std::string fresh = path + ".new";
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  if (file < 0) co_return last_failure();
+  std::optional<std::string> failed = write_synced(file, text);
+  if (::close(file) != 0 && !failed) failed = last_failure();
+  if (!failed && ::rename(fresh.c_str(), path.c_str()) != 0) failed = last_failure();
+  if (failed) co_return failed;
+  // The name is on the disk once the folder is; some file systems cannot, and have it there anyway.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int entry = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (entry >= 0) {
+    static_cast<void>(::fsync(entry));
+    static_cast<void>(::close(entry));
+  }
+  co_return std::nullopt;
+}
+
+/// A limit in GiB that has a meaning in bytes.
+std::optional<double> bytes_of(const tape_value& value) {
+  field_faults unheard;
+  if (!value.has_value()) return std::nullopt;
+  const auto gib = read_real(value, field_place("file"), unheard);
+  if (!gib) return std::nullopt;
+  const core::result<double> bytes = core::quota_bytes_of_gib(*gib);
+  if (!bytes) return std::nullopt;
+  return *bytes;
+}
+
+bool take_quota(const tape_value& row, core::quota_table& into) {
+  const tape_value salt = find_member(row, "cache_salt");
+  const std::optional<double> bytes = bytes_of(find_member(row, "limit_gb"));
+  return salt.is(tape_node::kind::string) && bytes && into.set(salt.text(), *bytes).has_value();
+}
+
+}  // namespace
+
+quota_file::quota_file(asio::any_io_executor home, std::string path)
+    : path_(std::move(path)), home_(std::move(home)), finished_(home_, asio::steady_timer::time_point::max()) {
+  if (is_used()) writer_ = std::make_unique<asio::thread_pool>(1);
+}
+quota_file::~quota_file() = default;
+
+std::optional<std::string> quota_file::load(core::quota_table& into) const {
+  std::error_code ignored;
+  if (!is_used() || !std::filesystem::exists(path_, ignored)) return std::nullopt;
+  std::ifstream file(path_, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) return "it cannot be read";
+  json_tree tree;
+  if (const auto wrong = tree.parse(text)) return wrong->what + " at byte " + std::to_string(wrong->offset);
+  const tape_value limit = find_member(tree.root(), "default_limit_gb");
+  const tape_value quotas = find_member(tree.root(), "quotas");
+  const std::optional<double> default_bytes = bytes_of(limit);
+  if (!limit.is_present() || (limit.has_value() && !default_bytes)) return "default_limit_gb is no limit";
+  if (!quotas.is(tape_node::kind::array)) return "quotas is no list";
+  tape_value each = quotas.length() == 0 ? tape_value() : quotas.first();
+  for (std::uint32_t i = 0; i < quotas.length(); ++i) {
+    if (!take_quota(each, into)) return "quotas[" + std::to_string(i) + "] is no quota";
+    if (i + 1 < quotas.length()) each = each.next();
+  }
+  into.set_default_limit(default_bytes);
+  return std::nullopt;
+}
+
+asio::awaitable<std::string> quota_file::written_down(const core::quota_table& from) const {
+  std::string text;
+  answer_writer out(text, wire_form::json);
+  out.object();
+  out.key("default_limit_gb");
+  if (const auto limit = from.default_limit()) {
+    out.real(core::gib_of_bytes(*limit));
+  } else {
+    out.nothing();
+  }
+  out.key("quotas");
+  out.list();
+  std::string last;
+  auto each = from.all().begin();
+  for (std::size_t in_slice = 0; each != from.all().end();) {
+    out.object(2);
+    out.member("cache_salt", each->first);
+    out.key("limit_gb");
+    out.real(core::gib_of_bytes(each->second));
+    out.end_object();
+    last = each->first;
+    ++each;
+    if (++in_slice < quotas_per_slice) continue;
+    in_slice = 0;
+    co_await asio::post(home_, asio::use_awaitable);
+    each = from.all().upper_bound(last);  // the table may have changed
+  }
+  out.end_list();
+  out.end_object();
+  text += '\n';
+  co_return text;
+}
+
+asio::awaitable<std::optional<std::string>> quota_file::save(const core::quota_table& from) {
+  if (!is_used()) co_return std::nullopt;
+  const std::uint64_t mine = ++asked_;
+  while (tried_ < mine) {
+    if (is_writing_) {
+      error_code woken;
+      co_await finished_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      continue;
+    }
+    is_writing_ = true;
+    const std::uint64_t covered = asked_;
+    std::string text = co_await written_down(from);
+    // What has begun is ended: a signal may only be used on its own thread.
+    outcome_ = co_await asio::co_spawn(*writer_, replace_file(path_, std::move(text)),
+                                       asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+    if (outcome_) ++failures_;
+    tried_ = covered;
+    is_writing_ = false;
+    finished_.cancel();
+  }
+  co_return outcome_;
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,81 @@
+#include "net/recipe_task.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "core/recipe_watch.hpp"
+#include "net/log.hpp"
+
+namespace kvc::net {
+namespace {
+
+/// Members compared in one turn, less than a millisecond's work. Of larger partitions, windows are compared that begin elsewhere each time.
+constexpr std::size_t members_per_turn = 64;
+
+asio::awaitable<bool> is_cancelled() {
+  const asio::cancellation_state now = co_await asio::this_coro::cancellation_state;
+  co_return now.cancelled() != asio::cancellation_type::none;
+}
+
+void tell(const service_info& service, const core::recipe_notes::finding& now) {
+  const core::registration& from = service.registration;
+  const log::level severity = now.verdict > core::recipe_verdict::names_differ ? log::level::warn : log::level::info;
+  log::write(log::module::stream, severity, "hash recipe",
+             {{"instance", from.worker.instance},
+              {"tenant", from.worker.tenant},
+              {"dp_rank", from.worker.rank.get()},
+              {"model", from.partition.model},
+              {"verdict", core::to_string(now.verdict)},
+              {"shared_roots", now.shared_roots},
+              {"agreeing_roots", now.agreeing_roots},
+              {"shared_blocks", now.shared_inner},
+              {"contradictions", now.contradicted}});
+}
+
+void compare(const std::vector<const service_info*>& members) {
+  std::vector<core::recipe_member> samples;
+  samples.reserve(members.size());
+  for (const service_info* each : members) samples.push_back({each->registration.type, each->recipe->sample()});
+  const auto found = core::compare_recipes(samples);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i]->recipe->exchange(found[i]).verdict != found[i].verdict) tell(*members[i], found[i]);
+  }
+}
+
+}  // namespace
+
+asio::awaitable<void> watch_recipes(lane& home, const core::published<fleet_view>& fleet, std::chrono::milliseconds rhythm) {
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::steady_timer pause(home.context);
+  for (std::size_t round = 0;; ++round) {
+    boost::system::error_code woken;
+    pause.expires_after(rhythm);
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    if (co_await is_cancelled()) co_return;
+    const auto services = fleet.get();
+    std::map<core::partition_key, std::vector<const service_info*>> partitions;
+    for (const service_info& each : *services) partitions[each.registration.partition].push_back(&each);
+    for (auto& [key, members] : partitions) {
+      if (members.size() > members_per_turn) {
+        std::ranges::rotate(members, members.begin() + static_cast<std::ptrdiff_t>(round * (members_per_turn / 2 - 1) % members.size()));
+      }
+      for (std::size_t from = 0; from < members.size(); from += members_per_turn) {
+        const std::size_t to = std::min(from + members_per_turn, members.size());
+        compare({members.begin() + static_cast<std::ptrdiff_t>(from), members.begin() + static_cast<std::ptrdiff_t>(to)});
+        co_await asio::post(asio::use_awaitable);
+        if (co_await is_cancelled()) co_return;
+      }
+    }
+  }
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,43 @@
+// What becomes known of a stream: shown in its status, counted on its lane, told in the log.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "core/counters.hpp"
+#include "core/stream_fsm.hpp"
+#include "net/errc.hpp"
+#include "net/fleet_service.hpp"
+#include "net/zmq_socket.hpp"
+
+namespace kvc::net {
+
+/// Compares what the machine says with what was shown last; one line per change of state, and one per fact. Lane: the stream's.
+class stream_news {
+ public:
+  /// The references outlive the object.
+  stream_news(core::lane_counters& counters, const service_info& service) : counters_(&counters), service_(&service) {}
+
+  /// State, totals and facts.
+  void show(core::stream_fsm& machine);
+  /// A batch has been applied or given up: its seqno may be read, and all it stands for with it.
+  void note_applied(const core::stream_fsm& machine, std::chrono::steady_clock::time_point now);
+  void note_connection(const zmq_socket::connection& seen);
+  void cannot_open(const error_code& why) const;
+  void cannot_ask(const error_code& why) const;
+  /// The last change of state there is.
+  void stop(const core::stream_fsm& machine);
+
+ private:
+  void show_state(const core::stream_fsm& machine, core::stream_state now_in);
+  void show_totals(const core::stream_fsm::totals& now);
+  void tell(const core::stream_fsm::fact& what) const;
+
+  core::lane_counters* counters_;
+  const service_info* service_;
+  core::stream_fsm::totals shown_;
+  core::stream_state state_ = core::stream_state::joining;
+  core::connection_state connection_ = core::connection_state::connecting;
+};
+
+}  // namespace kvc::net

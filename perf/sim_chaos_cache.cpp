@@ -1,0 +1,56 @@
+#include "perf/sim_chaos_cache.hpp"
+
+#include <algorithm>
+
+namespace kvc::sim {
+
+bool chaos_cache::holds(std::uint32_t block, place_mask where) const {
+  const auto& copies = blocks_[block].copies;
+  return ((where & 1U) != 0 && copies[0] > 0) || ((where & 2U) != 0 && copies[1] > 0);
+}
+
+void chaos_cache::store(std::uint32_t block, std::size_t place, std::uint64_t number) {
+  entry& which = blocks_[block];
+  which.copies[place] = counts_copies_ ? which.copies[place] + 1 : 1;
+  which.told.push_back(number);
+}
+
+void chaos_cache::remove(std::uint32_t block, place_mask where, std::uint64_t number) {
+  entry& which = blocks_[block];
+  for (std::size_t place = 0; place < places; ++place) {
+    if ((where >> place & 1U) == 0 || which.copies[place] == 0) continue;
+    which.copies[place] = counts_copies_ ? which.copies[place] - 1 : 0;
+  }
+  which.told.push_back(number);
+}
+
+void chaos_cache::clear(place_mask where, std::uint64_t number) {
+  was_cleared_ = was_cleared_ || (where & 1U) != 0;
+  for (entry& each : blocks_) {
+    for (std::size_t place = 0; place < places; ++place) {
+      if ((where >> place & 1U) != 0) each.copies[place] = 0;
+    }
+    if (!each.told.empty()) each.told.push_back(number);
+  }
+}
+
+chaos_cache::bounds chaos_cache::depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const {
+  bounds found;
+  bool is_sure = true;
+  for (const std::uint32_t block : prompt) {
+    const std::vector<std::uint64_t>& told = blocks_[block].told;
+    bool is_doubtful = false;
+    bool is_old = false;
+    if (const chaos_losses* losses = about.losses) {
+      is_doubtful = std::ranges::any_of(told, [losses](std::uint64_t number) { return losses->may_include(number); });
+      is_old = about.drops_stale && !losses->numbers.empty() && !told.empty() && told.front() < *losses->numbers.rbegin();
+    }
+    if (!holds(block, where) && (!is_doubtful || about.only_less)) break;
+    ++found.most;
+    is_sure = is_sure && !is_doubtful && !is_old;
+    if (is_sure) ++found.least;
+  }
+  return found;
+}
+
+}  // namespace kvc::sim

@@ -1,0 +1,73 @@
+// What one rank of a chaos publisher holds, which batches said so, and what an index may believe that has missed some of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "perf/sim_chaos_text.hpp"
+
+namespace kvc::sim {
+
+/// Batches of one incarnation of a publisher that a conductor may never get, whatever it does.
+struct chaos_losses {
+  bool anything = false;  ///< what is lost cannot be told apart: there is nobody to ask again
+  std::set<std::uint64_t> numbers;
+
+  [[nodiscard]] bool may_include(std::uint64_t number) const { return anything || numbers.contains(number); }
+  [[nodiscard]] bool is_empty() const { return !anything && numbers.empty(); }
+};
+
+/// One rank's blocks on two media, told apart by place: 0 is the medium of the registration.
+///
+/// A naive cache: copies are counted one by one where the publisher counts them, anything may be removed at any time, and nothing follows
+/// from anything else. Thread-safety: none; one owner.
+class chaos_cache {
+ public:
+  static constexpr std::size_t places = 2;
+  using place_mask = unsigned;
+  static constexpr place_mask everywhere = 3;
+
+  chaos_cache(std::size_t blocks, bool counts_copies) : counts_copies_(counts_copies), blocks_(blocks) {}
+
+  [[nodiscard]] std::uint32_t copies(std::uint32_t block, std::size_t place) const { return blocks_[block].copies[place]; }
+  [[nodiscard]] bool holds(std::uint32_t block, place_mask where = everywhere) const;
+
+  // Each under the number of the batch that tells of it.
+  void store(std::uint32_t block, std::size_t place, std::uint64_t number);
+  void remove(std::uint32_t block, place_mask where, std::uint64_t number);
+  void clear(place_mask where, std::uint64_t number);
+
+  /// How deep a prompt may be held by the account of an index.
+  struct bounds {
+    std::uint32_t least = 0;
+    std::uint32_t most = 0;
+  };
+
+  /// How an index may differ from the truth.
+  struct doubts {
+    const chaos_losses* losses = nullptr;  ///< it may have missed these: a block any of them spoke of may be there or not; null: none
+    bool drops_stale = false;              ///< it may have given up everything that was said before the last of them
+    bool only_less = false;                ///< it may hold less, but nothing that is not there
+  };
+
+  /// The leading blocks held, each on one of the places.
+  [[nodiscard]] bounds depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const;
+
+  /// Whether place 0 was ever cleared.
+  [[nodiscard]] bool was_cleared() const noexcept { return was_cleared_; }
+
+ private:
+  struct entry {
+    std::array<std::uint32_t, places> copies{};
+    std::vector<std::uint64_t> told;  ///< numbers of the batches that spoke of the block
+  };
+
+  bool counts_copies_;
+  bool was_cleared_ = false;
+  std::vector<entry> blocks_;
+};
+
+}  // namespace kvc::sim

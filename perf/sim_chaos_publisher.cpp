@@ -1,0 +1,336 @@
+#include "perf/sim_chaos_publisher.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <span>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "net/zmq_frames.hpp"
+#include "perf/sim_poison.hpp"
+
+namespace kvc::sim {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds bind_patience{10};  ///< a predecessor's listening socket goes away in the background
+constexpr std::chrono::milliseconds bind_pause{2};
+constexpr std::size_t journal_lines = 400;
+constexpr std::uint32_t first_port = 14'000;
+constexpr std::uint32_t port_range = 16'000;
+
+net::zmq_options roomy() {
+  net::zmq_options chosen;
+  chosen.send_high_water = 100'000;
+  chosen.reconnect_ms = 10;
+  return chosen;
+}
+
+/// An endpoint for the conductor to bind; empty: none is free. Out of the range from which the system gives out ports for `*`, or it would
+/// give this one to somebody else before the conductor has it; and tried without listening, since a publisher that once finds another kind
+/// of peer there never tries again.
+std::string find_free_endpoint(const asio::any_io_executor& executor, const std::string& host) {
+  static std::atomic<std::uint32_t> next{static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(::getpid())))};
+  boost::system::error_code failed;
+  const auto address = asio::ip::make_address(host, failed);
+  for (std::uint32_t tries = 0; tries < port_range && !failed; ++tries) {
+    const std::uint32_t port = first_port + next++ % port_range;
+    asio::ip::tcp::acceptor probe(executor);
+    const asio::ip::tcp::endpoint there(address, static_cast<std::uint16_t>(port));
+    boost::system::error_code taken;
+    probe.open(there.protocol(), taken);
+    if (!taken) probe.bind(there, taken);
+    if (!taken) return "tcp://" + (address.is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  }
+  return {};
+}
+
+std::string number_frame(std::uint64_t number) {
+  const net::seqno_frame frame{core::seqno{number}};
+  return std::string(frame.view());
+}
+
+net::error_code send_frames(net::zmq_socket& over, const std::vector<std::string>& frames) {
+  const std::vector<std::string_view> views(frames.begin(), frames.end());
+  return over.try_send(views);
+}
+
+}  // namespace
+
+chaos_publisher::chaos_publisher(net::zmq_engine& transport, asio::any_io_executor executor, net::task_scope& tasks, const chaos_text& text,
+                                 chaos_profile profile, const chaos_setup& setup, std::uint64_t seed)
+    : transport_(&transport),
+      executor_(std::move(executor)),
+      tasks_(&tasks),
+      engine_(text, std::move(profile), seed),
+      setup_(setup),
+      luck_(seed + 1),
+      replay_luck_(seed + 2),
+      first_(engine_.profile().is_pool ? 1 : 0),
+      next_(first_) {
+  losses_.anything = !setup_.has_replay || setup_.is_silent;
+}
+
+asio::awaitable<void> chaos_publisher::pause(std::chrono::microseconds length) {
+  asio::steady_timer timer(executor_, length);
+  boost::system::error_code woken;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+asio::awaitable<std::string> chaos_publisher::open(std::string host) {
+  const std::string anywhere = "tcp://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":*";
+  endpoint_ = anywhere;
+  replay_endpoint_ = setup_.has_replay ? anywhere : std::string();
+  if (setup_.connects) {
+    endpoint_ = find_free_endpoint(executor_, host);
+    if (endpoint_.empty()) co_return "no port is free on " + host;
+  }
+  std::string wrong = co_await open_sockets(true);
+  co_return wrong;
+}
+
+asio::awaitable<std::string> chaos_publisher::open_sockets(bool with_replay) {
+  const auto deadline = clock::now() + bind_patience;
+  net::error_code failed;
+  live_ = std::make_shared<net::zmq_socket>(*transport_, executor_, net::zmq_socket::kind::publisher, roomy());
+  while ((failed = setup_.connects ? live_->connect(endpoint_) : live_->bind(endpoint_))) {
+    if (is_closed_ || clock::now() > deadline) co_return endpoint_ + ": " + failed.message();
+    co_await pause(bind_pause);
+  }
+  if (!setup_.connects) endpoint_ = live_->bound_endpoint();
+  if (!setup_.has_replay || !with_replay) co_return std::string();
+  replay_ = std::make_shared<net::zmq_socket>(*transport_, executor_, net::zmq_socket::kind::router, roomy());
+  while ((failed = replay_->bind(replay_endpoint_))) {
+    if (is_closed_ || clock::now() > deadline) co_return replay_endpoint_ + ": " + failed.message();
+    co_await pause(bind_pause);
+  }
+  replay_endpoint_ = replay_->bound_endpoint();
+  tasks_->spawn("replays of " + replay_endpoint_, serve(replay_, incarnation_));
+  co_return std::string();
+}
+
+bool chaos_publisher::strikes(fault what) {
+  if (is_healed_ || !setup_.chances.strikes(what, luck_)) return false;
+  faults_.add(what);
+  journal_.back() += " !" + std::string(to_string(what));
+  return true;
+}
+
+void chaos_publisher::note(std::string line) {
+  journal_.push_back(std::to_string(incarnation_) + "/" + std::to_string(next_) + " " + std::move(line));
+  if (journal_.size() > journal_lines) journal_.pop_front();
+}
+
+std::string chaos_publisher::write(const chaos_engine::made& what) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  core::event_batch batch = what.batch;
+  batch.timestamp_s = std::chrono::duration<double>(now).count();
+  std::string payload;
+  net::encode_batch(batch, media_, what.how, payload);
+  if (!strikes(fault::poison_event)) return payload;
+  batch.events.clear();
+  std::string empty;
+  net::encode_batch(batch, media_, what.how, empty);
+  const auto& blocks = engine_.text().blocks();
+  const std::uint32_t named = luck_.below(static_cast<std::uint32_t>(blocks.size()));
+  const std::uint32_t told = luck_.below(static_cast<std::uint32_t>(blocks.size()));
+  const auto poisons = poison_events(engine_.name_of(named), blocks[told].tokens);
+  return with_event(payload, empty, poisons[luck_.below(static_cast<std::uint32_t>(poisons.size()))]);
+}
+
+void chaos_publisher::keep(std::string payload) {
+  kept_.push_back(std::move(payload));
+  ++next_;
+  while (kept_.size() > setup_.kept) kept_.pop_front();
+}
+
+void chaos_publisher::send_now(const message& frames) {
+  // A publisher never waits; what nobody takes is gone.
+  if (live_) static_cast<void>(send_frames(*live_, frames));
+}
+
+void chaos_publisher::send(message frames) {
+  if (hold_back_for_ > 0) {
+    held_back_.push_back(std::move(frames));
+  } else {
+    send_now(frames);
+  }
+}
+
+void chaos_publisher::publish() {
+  const std::uint64_t number = next_;
+  const chaos_engine::made happened = engine_.next(number);
+  note(happened.story);
+  if (hold_back_for_ > 0 && --hold_back_for_ == 0) {
+    for (; !held_back_.empty(); held_back_.pop_front()) send_now(held_back_.front());
+  }
+  if (strikes(fault::lost_number)) {
+    losses_.numbers.insert(number);
+    return keep({});
+  }
+  std::string payload = write(happened);
+  if (strikes(fault::poison_batch)) {
+    payload.resize(luck_.below(static_cast<std::uint32_t>(payload.size())));
+    losses_.numbers.insert(number);
+    if (payload.empty()) payload = "\xc1";  // an empty one would mean that it was never written
+  }
+  message frames{"", number_frame(number), payload};
+  keep(std::move(payload));
+  if (strikes(fault::delay)) hold_back_for_ = luck_.between(1, 4);
+  if (strikes(fault::drop)) return;
+  if (strikes(fault::truncate)) {
+    frames[2].resize(luck_.below(static_cast<std::uint32_t>(frames[2].size())));
+    losses_.numbers.insert(number);
+  } else if (strikes(fault::corrupt)) {
+    frames[2].front() = '\xc1';  // means nothing in MessagePack; damage that means something is beyond anybody's knowledge
+    losses_.numbers.insert(number);
+  } else if (strikes(fault::frames)) {
+    luck_.below(2) == 0 ? frames.pop_back() : frames[1].pop_back();
+  }
+  if (strikes(fault::noise)) send({"noise"});
+  const bool comes_twice = strikes(fault::duplicate);
+  send(frames);
+  if (comes_twice) send(std::move(frames));
+}
+
+void chaos_publisher::publish_early() {
+  for (; done_ < setup_.before_joining; ++done_) publish();
+}
+
+asio::awaitable<void> chaos_publisher::run() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (done_ < setup_.batches && !is_closed_) {
+    note("");
+    if (strikes(fault::restart)) {
+      co_await restart();
+    } else if (strikes(fault::reconnect)) {
+      co_await reconnect();
+    } else {
+      journal_.pop_back();
+    }
+    publish();
+    ++done_;
+    if (luck_.below(3) == 0) co_await pause(std::chrono::microseconds(luck_.below(6'000)));
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) co_return;
+  }
+}
+
+asio::awaitable<void> chaos_publisher::restart() {
+  live_->close();
+  if (replay_) replay_->close();
+  held_back_.clear();
+  hold_back_for_ = 0;
+  kept_.clear();
+  engine_.restart();
+  next_ = first_;
+  ++incarnation_;
+  losses_.numbers.clear();
+  const std::string wrong = co_await open_sockets(true);
+  if (!wrong.empty()) note("cannot come back: " + wrong);
+}
+
+asio::awaitable<void> chaos_publisher::reconnect() {
+  live_->close();
+  const std::string wrong = co_await open_sockets(false);
+  if (!wrong.empty()) note("cannot come back: " + wrong);
+}
+
+void chaos_publisher::heal() {
+  is_healed_ = true;
+  hold_back_for_ = 0;
+  for (; !held_back_.empty(); held_back_.pop_front()) send_now(held_back_.front());
+}
+
+void chaos_publisher::beat() {
+  std::string payload = write(engine_.nothing());
+  const message frames{"", number_frame(next_), payload};
+  keep(std::move(payload));
+  send_now(frames);
+}
+
+void chaos_publisher::close() {
+  is_closed_ = true;
+  if (live_) live_->close();
+  if (replay_) replay_->close();
+}
+
+chaos_publisher::message chaos_publisher::reply_of(std::string asker, std::uint64_t number, std::string payload) const {
+  message frames{std::move(asker), ""};
+  if (setup_.has_topic_in_replies) frames.emplace_back();
+  frames.push_back(number_frame(number));
+  frames.push_back(std::move(payload));
+  return frames;
+}
+
+chaos_publisher::message chaos_publisher::end_of_answer(std::string asker) const {
+  if (setup_.end == chaos_setup::end_marker::in_payload) return {std::move(asker), "", "", number_frame(net::end_of_replay)};
+  return reply_of(std::move(asker), net::end_of_replay, {});
+}
+
+asio::awaitable<void> chaos_publisher::answer(std::shared_ptr<net::zmq_socket> socket, std::string asker, std::uint64_t first,
+                                              std::uint64_t incarnation) {
+  const std::uint64_t end = next_;
+  if (first < oldest()) {
+    faults_.add(fault::trimmed);
+    for (std::uint64_t number = std::max(first, first_); number < oldest(); ++number) losses_.numbers.insert(number);
+  }
+  const auto goes_wrong = [this](fault what) {
+    if (is_healed_ || !setup_.chances.strikes(what, replay_luck_)) return false;
+    faults_.add(what);
+    return true;
+  };
+  bool has_answered = setup_.end != chaos_setup::end_marker::none;
+  for (std::uint64_t number = first; number < end; ++number) {
+    number = std::max(number, oldest());  // new batches push old ones out while others have a turn
+    if (number >= end) break;
+    const std::string& payload = kept_[number - oldest()];
+    if (payload.empty()) continue;
+    if (goes_wrong(fault::reply_lost)) {
+      losses_.numbers.insert(number);
+      continue;
+    }
+    if (send_frames(*socket, reply_of(asker, number, payload))) co_return;
+    has_answered = true;
+    if (!goes_wrong(fault::reply_delayed)) continue;
+    co_await pause(std::chrono::milliseconds(1 + replay_luck_.below(20)));
+    if (is_closed_ || incarnation != incarnation_) co_return;
+  }
+  if (!has_answered) losses_.anything = true;  // silence, as for a request that was ignored
+  if (setup_.end != chaos_setup::end_marker::none) static_cast<void>(send_frames(*socket, end_of_answer(asker)));
+}
+
+asio::awaitable<void> chaos_publisher::serve(std::shared_ptr<net::zmq_socket> socket, std::uint64_t incarnation) {
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  net::zmq_message request;
+  while (!is_closed_ && incarnation == incarnation_) {
+    // An hour stands for "whenever it comes": a publisher has no claim to requests.
+    const auto failed = co_await socket->receive(request, clock::now() + std::chrono::hours(1));
+    if (failed == net::errc::cancelled || failed == net::errc::closed) co_return;
+    if (failed || request.size() != 3 || request.frame(2).size() != 8 || setup_.is_silent) continue;
+    std::uint64_t first = 0;
+    for (const std::byte each : request.frame(2)) first = first << 8 | std::to_integer<std::uint64_t>(each);
+    note("asked for " + std::to_string(first));
+    if (!is_healed_ && setup_.chances.strikes(fault::request_ignored, replay_luck_)) {
+      faults_.add(fault::request_ignored);
+      losses_.anything = true;  // whoever was not answered may ask less often from now on
+      continue;
+    }
+    const auto identity = request.frame(0);
+    std::string asker(reinterpret_cast<const char*>(identity.data()), identity.size());
+    co_await answer(socket, std::move(asker), first, incarnation);
+  }
+}
+
+}  // namespace kvc::sim

@@ -1,0 +1,115 @@
+#include "perf/sim_chaos_world.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace kvc::sim {
+namespace {
+
+using net::event_form;
+using form_list = std::vector<event_form>;
+
+/// Some forms of those that `fits`, so that they change in the middle of the stream; at least one.
+template <class Fits>
+form_list draw_forms(dice& random, std::size_t most, Fits fits) {
+  form_list all;
+  for (const form_traits& each : all_forms()) {
+    if (fits(each)) all.push_back(each.form);
+  }
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(static_cast<std::uint32_t>(i))]);
+  all.resize(std::min(all.size(), 1 + std::size_t{random.below(static_cast<std::uint32_t>(most))}));
+  return all;
+}
+
+/// A stream in which every form of engines may appear, behind a relay that does not care.
+form_list draw_wild_forms(dice& random, bool with_standard) {
+  return draw_forms(random, 8, [with_standard](const form_traits& each) {
+    return each.form == event_form::standard ? with_standard : each.form != event_form::mooncake_array;
+  });
+}
+
+/// Whether the forms can tell of blocks at all, and speak for several ranks.
+bool are_enough(const form_list& forms, bool for_ranks) {
+  const auto tells = [](event_form each) { return traits_of(each).has_tokens; };
+  const auto speaks = [](event_form each) { return traits_of(each).has_rank && traits_of(each).has_tokens; };
+  return std::ranges::any_of(forms, tells) && (!for_ranks || std::ranges::any_of(forms, speaks));
+}
+
+chaos_profile draw_profile(dice& random, const std::string& tenant, bool for_ranks) {
+  chaos_profile made;
+  made.tenant = tenant;
+  made.media = {core::medium_id::gpu, core::medium_id::cpu};
+  const std::uint32_t family = random.below(for_ranks ? 5 : 6);
+  constexpr std::array<std::string_view, 4> types{"vLLM", "SGLang", "TensorRT-LLM", "standard"};
+  do {
+    if (family < 4) {
+      made.type = types[family];
+      made.forms = draw_forms(random, 4, [&](const form_traits& each) { return each.type == made.type; });
+    } else if (family == 4) {
+      made.type = "vLLM";
+      made.has_standard_names = random.below(2) == 0;
+      made.forms = draw_wild_forms(random, made.has_standard_names);
+    } else {
+      made.type = "Mooncake";
+      made.is_pool = true;
+      made.media = {core::medium_id::cpu, core::medium_id::disk};
+      made.forms = draw_forms(random, 4, [](const form_traits& each) { return each.type == "Mooncake" || each.type == "standard"; });
+    }
+  } while (!are_enough(made.forms, for_ranks));
+  made.has_standard_names = made.has_standard_names || made.is_pool || made.type == "standard";
+  made.counts_copies = made.type == "vLLM";
+  return made;
+}
+
+chaos_setup draw_setup(dice& random) {
+  chaos_setup made;
+  made.connects = random.below(4) == 0;
+  made.has_replay = random.below(8) != 0;
+  made.is_silent = random.below(20) == 0;
+  made.has_topic_in_replies = random.below(2) == 0;
+  using end_marker = chaos_setup::end_marker;
+  made.end = std::array{end_marker::usual, end_marker::usual, end_marker::in_payload, end_marker::none}[random.below(4)];
+  if (random.below(4) == 0) made.kept = random.between(1, 12);
+  made.batches = random.between(8, 40);
+  if (random.below(3) == 0) made.before_joining = random.between(1, made.batches);
+  made.chances = draw_chances(random);
+  return made;
+}
+
+}  // namespace
+
+chaos_world::chaos_world(std::uint64_t seed, const std::string& tenant, net::zmq_engine& transport, const asio::any_io_executor& executor,
+                         net::task_scope& tasks)
+    : chaos_world(dice(seed), tenant, transport, executor, tasks) {}
+
+chaos_world::chaos_world(dice random, const std::string& tenant, net::zmq_engine& transport, const asio::any_io_executor& executor,
+                         net::task_scope& tasks)
+    : text(random) {
+  const std::uint32_t number = random.between(1, 2);
+  for (std::uint32_t i = 0; i < number; ++i) {
+    const std::string instance = tenant + "-" + std::to_string(i);
+    instances.push_back(instance);
+    const bool is_multiplexed = random.below(4) == 0;
+    chaos_profile profile = draw_profile(random, tenant, is_multiplexed);
+    const std::uint32_t ranks = random.between(1, 3);
+    if (is_multiplexed) {
+      for (std::uint32_t rank = 1; rank < ranks; ++rank) profile.ranks.push_back(rank);
+    }
+    // One publisher for all ranks, or one for each, which may speak differently; a store has one.
+    const std::uint32_t publishers = is_multiplexed || profile.is_pool ? 1 : ranks;
+    for (std::uint32_t rank = 0; rank < publishers; ++rank) {
+      if (rank > 0) {
+        do {
+          profile = draw_profile(random, tenant, false);
+        } while (profile.is_pool);
+      }
+      if (!is_multiplexed) profile.ranks = {rank};
+      const chaos_setup setup = draw_setup(random);
+      members.push_back(
+          {instance, rank, std::make_unique<chaos_publisher>(transport, executor, tasks, text, profile, setup, random.next())});
+    }
+  }
+}
+
+}  // namespace kvc::sim

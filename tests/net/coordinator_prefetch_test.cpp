@@ -1,0 +1,190 @@
+// Prefetches relayed to the MP server that the client names, over sockets.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/net/stub_mp_server.hpp"
+
+namespace {
+
+using namespace kvc::test;
+
+constexpr const char* wanted = R"({"instance_id":"a","model_name":"m","world_size":"2","token_ids":[1,2.0,-3],"cache_salt":"s","more":1})";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_prefetch)
+
+BOOST_AUTO_TEST_CASE(a_submission_is_relayed_with_exactly_four_fields) {
+  stub_mp_server server([](const stub_mp_server::asked&) -> stub_mp_server::told {
+    return {202, R"({"request_id":"abc123","chunks":12,"status":"submitted"})"};
+  });
+  coordinator_fixture service;
+  service.join("a", server.port());
+
+  const raw_answer submitted = service.call("POST", "/cache/prefetches", wanted);
+  BOOST_TEST(submitted.status == 200);
+  BOOST_TEST(submitted.body == R"({"instance_id":"a","request_id":"abc123","chunks":12,"status":"submitted"})");
+  const auto request = server.wait_for(1).front();
+  BOOST_TEST(request.method == "POST");
+  BOOST_TEST(request.target == "/cache/prefetches");
+  BOOST_TEST((boost::json::parse(request.body) ==
+              boost::json::parse(R"({"model_name":"m","world_size":2,"token_ids":[1,2,-3],"cache_salt":"s"})")),
+             request.body);
+
+  service.call("POST", "/cache/prefetches", R"({"instance_id":"a","model_name":"m","world_size":1})");
+  BOOST_TEST((boost::json::parse(server.wait_for(2).at(1).body) ==
+              boost::json::parse(R"({"model_name":"m","world_size":1,"token_ids":[],"cache_salt":""})")));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_server_leaves_out_has_a_default) {
+  stub_mp_server server([](const stub_mp_server::asked&) -> stub_mp_server::told { return {200, R"({"chunks":0,"status":"noop"})"}; });
+  coordinator_fixture service;
+  service.join("a", server.port());
+  BOOST_TEST(service.call("POST", "/cache/prefetches", wanted).body == R"({"instance_id":"a","request_id":"","chunks":0,"status":"noop"})");
+}
+
+BOOST_AUTO_TEST_CASE(answers_that_are_none) {
+  struct row {
+    stub_mp_server::told answer;
+    int status;
+  };
+  for (const row& each : {row{{400, R"({"detail":"bad direction"})"}, 502}, row{{302, ""}, 502}, row{{503, "busy"}, 502},
+                          row{{200, "no JSON"}, 500}, row{{200, "[]"}, 500}, row{{200, R"({"chunks":"many"})"}, 500}}) {
+    stub_mp_server server([&](const stub_mp_server::asked&) { return each.answer; });
+    coordinator_fixture service;
+    service.join("a", server.port());
+    const raw_answer failed = service.call("POST", "/cache/prefetches", wanted);
+    BOOST_TEST(failed.status == each.status, each.answer.body);
+    const std::string detail(json_of(failed).at("detail").as_string());
+    if (each.status == 502) BOOST_TEST(detail.starts_with("prefetch submit to 'a' failed: "), detail);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_server_is_told_before_anything_is_sent) {
+  coordinator_fixture service;
+  for (const raw_answer& unknown : {service.call("POST", "/cache/prefetches", wanted), service.call("GET", "/cache/prefetches/a/abc")}) {
+    BOOST_TEST(unknown.status == 404);
+    BOOST_TEST(unknown.body == R"({"detail":"no MP server registered with instance_id='a'"})");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fields_of_a_submission_are_checked) {
+  coordinator_fixture service;
+  for (const char* body :
+       {R"({"model_name":"m","world_size":1})", R"({"instance_id":"a","world_size":1})", R"({"instance_id":"a","model_name":"m"})",
+        R"({"instance_id":"a","model_name":"m","world_size":0})", R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":"x"})",
+        R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":[1.5]})",
+        R"({"instance_id":"a","model_name":"m","world_size":1,"cache_salt":null})", "[]", ""}) {
+    const raw_answer refused = service.call("POST", "/cache/prefetches", body);
+    BOOST_TEST(refused.status == 422, body);
+    BOOST_TEST(json_of(refused).at("detail").as_array().size() == 1U, refused.body);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_status_is_relayed_as_it_is) {
+  struct row {
+    stub_mp_server::told answer;
+    std::string body;
+  };
+  const row rows[] = {{{200, R"({"request_id":"r 1","status":"pending"})"}, R"({"request_id":"r 1","status":"pending"})"},
+                      {{404, R"({"detail":"unknown request"})"}, R"({"detail":"unknown request"})"},
+                      {{500, "[1, 2]"}, "[1, 2]"},
+                      {{503, "no \"JSON\"", "text/plain"}, R"({"detail":"no \"JSON\""})"},
+                      {{418, ""}, R"({"detail":""})"},
+                      {{204, ""}, ""}};
+  for (const row& each : rows) {
+    stub_mp_server server([&](const stub_mp_server::asked&) { return each.answer; });
+    coordinator_fixture service;
+    service.join("a", server.port());
+    raw_client client(service.port());
+    const raw_answer told = client.ask("GET", "/cache/prefetches/a/r%201");
+    BOOST_TEST(told.status == static_cast<int>(each.answer.status));
+    BOOST_TEST(told.body == each.body);
+    BOOST_TEST(server.wait_for(1).front().target == "/cache/prefetches/r%201");
+    BOOST_TEST(client.ask("GET", "/healthz").status == 200, "the connection is in order");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_a_502) {
+  std::optional<stub_mp_server> server(std::in_place);
+  coordinator_fixture service;
+  service.join("a", server->port());
+  server.reset();
+  BOOST_TEST(service.call("POST", "/cache/prefetches", wanted).status == 502);
+  const raw_answer failed = service.call("GET", "/cache/prefetches/a/abc");
+  BOOST_TEST(failed.status == 502);
+  BOOST_TEST(std::string(json_of(failed).at("detail").as_string()).starts_with("prefetch status from 'a' failed: "));
+  BOOST_TEST(service.metric("kvc_coordinator_prefetches_total") == 2);
+  BOOST_TEST(service.metric("kvc_coordinator_prefetches_failed_total") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_a_502_at_the_deadline) {
+  // The call's own deadline counts, not the server's for answers.
+  coordinator_options options;
+  options.coordinator.call_timeout = std::chrono::milliseconds(300);
+  options.http.handler_timeout = std::chrono::milliseconds(50);
+  stub_mp_server server;
+  server.hold();
+  coordinator_fixture service(options);
+  service.join("a", server.port());
+  BOOST_TEST(service.call("GET", "/cache/prefetches/a/abc").status == 502);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_ends_when_its_client_goes_away) {
+  // Nobody would read the answer, and the connection to the server is needed by others.
+  stub_mp_server server;
+  server.hold();
+  coordinator_fixture service;
+  service.join("a", server.port());
+  {
+    raw_client client(service.port());
+    client.send(raw_client::request("POST", "/cache/prefetches", wanted));
+    (void)server.wait_for(1);
+  }
+  BOOST_TEST(server.is_abandoned());
+  BOOST_TEST(service.reaches("kvc_coordinator_prefetches_failed_total", 1));
+  BOOST_TEST(service.metric("kvc_coordinator_calls") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(connections_to_a_server_are_bounded) {
+  // Twenty clients at once, eight connections; all are answered.
+  stub_mp_server server;
+  server.hold();
+  coordinator_fixture service;
+  service.join("a", server.port());
+  std::vector<raw_client> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.emplace_back(service.port());
+    clients.back().send(raw_client::request("GET", "/cache/prefetches/a/abc"));
+  }
+  BOOST_TEST(service.reaches("kvc_coordinator_prefetches_total", 20));
+  (void)server.wait_for(8);
+  server.resume();
+  for (raw_client& each : clients) BOOST_TEST(each.receive().status == 200);
+  BOOST_TEST(server.most_connections() == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_ends_a_call_that_hangs) {
+  // Longer than the stop's patience would be noticed by the assertion that no task is left.
+  stub_mp_server server;
+  server.hold();
+  {
+    coordinator_fixture service;
+    service.join("a", server.port());
+    raw_client client(service.port());
+    client.send(raw_client::request("GET", "/cache/prefetches/a/abc"));
+    (void)server.wait_for(1);
+    BOOST_TEST(!service.lanes.stop(std::chrono::milliseconds(50)));
+  }
+  BOOST_TEST(server.is_abandoned());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

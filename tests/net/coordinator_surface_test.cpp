@@ -1,0 +1,142 @@
+// Both surfaces as one: on every port, with one page of metrics and one description, and who may use what.
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "net/coordinator_router.hpp"
+#include "net/http_router.hpp"
+#include "tests/support/net/coordinator_fixture.hpp"
+
+namespace {
+
+using namespace kvc::test;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_surface)
+
+BOOST_AUTO_TEST_CASE(every_port_serves_both_surfaces) {
+  coordinator_fixture service;
+  for (const std::uint16_t port : service.server.ports()) {
+    BOOST_TEST(ask(port, "GET", "/services").body == R"({"count":0,"services":[]})");
+    BOOST_TEST(ask(port, "GET", "/instances").status == 200);
+    BOOST_TEST(ask(port, "POST", "/query", R"({"model":"m","block_size":4,"token_ids":[]})").body == "{}");
+    const std::string metrics = ask(port, "GET", "/metrics").body;
+    BOOST_TEST(metrics.find("\nkvc_uptime_seconds ") != std::string::npos);
+    BOOST_TEST(metrics.find("\nkvc_coordinator_instances 0\n") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_probe_is_the_same_in_both) {
+  coordinator_fixture service;
+  const raw_answer alive = service.call("GET", "/healthz");
+  BOOST_TEST(alive.status == 200);
+  BOOST_TEST(alive.body == R"({"status":"healthy"})");
+  raw_client client(service.port());
+  client.send(raw_client::request("HEAD", "/healthz"));
+  const raw_answer head = client.receive(true);
+  BOOST_TEST(head.status == 405);
+  BOOST_TEST(head.header("allow") == "GET");
+  const raw_answer post = client.ask("POST", "/healthz", "{}");
+  BOOST_TEST(post.status == 405);
+  BOOST_TEST(json_of(post).at("detail").as_string() == "Method Not Allowed");
+  BOOST_TEST(json_of(post).at("reason").as_string() == "unsupported");
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_path_is_told_in_both_ways) {
+  // It belongs to neither surface, so clients of both find what they look for.
+  coordinator_fixture service;
+  const raw_answer unknown = service.call("GET", "/nothing");
+  BOOST_TEST(unknown.status == 404);
+  BOOST_TEST(json_of(unknown).at("detail").as_string() == "Not Found");
+  BOOST_TEST(json_of(unknown).at("reason").as_string() == "unsupported");
+  BOOST_TEST(json_of(unknown).at("error").is_string());
+}
+
+BOOST_AUTO_TEST_CASE(the_description_has_every_route_of_both) {
+  coordinator_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
+  const auto& paths = document.at("paths").as_object();
+  const auto has = [&](std::string_view path, std::string_view method) {
+    std::string lower;
+    for (const char each : method) lower += static_cast<char>(each | 0x20);
+    return paths.contains(path) && paths.at(path).as_object().contains(lower);
+  };
+  for (const auto& each : kvc::net::coordinator_routes()) BOOST_TEST(has(each.path, each.method), each.path);
+  for (const auto& each : kvc::net::all_routes()) BOOST_TEST(has(each.path, each.method), each.path);
+
+  // Every schema that is referred to is there.
+  const std::string text = boost::json::serialize(document);
+  constexpr std::string_view reference = "#/components/schemas/";
+  const auto& schemas = document.at("components").at("schemas").as_object();
+  for (std::size_t at = text.find(reference); at != std::string::npos; at = text.find(reference, at + 1)) {
+    const std::size_t from = at + reference.size();
+    BOOST_TEST(schemas.contains(text.substr(from, text.find('"', from) - from)), text.substr(from, 40));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_page_of_metrics_names_each_family_once) {
+  coordinator_fixture service;
+  service.join(R"(a\"b)", 1);
+  service.call("PUT", "/quota/s", R"({"limit_gb":1})");
+  service.call("POST", "/quota/events", batch_text(1, event_text("store", "aa", 5)));
+  const std::string page = service.call("GET", "/metrics").body;
+  std::set<std::string> seen;
+  for (std::size_t at = page.find("# TYPE "); at != std::string::npos; at = page.find("# TYPE ", at + 1)) {
+    const std::string name = page.substr(at + 7, page.find(' ', at + 7) - at - 7);
+    BOOST_TEST(seen.insert(name).second, name);
+  }
+  BOOST_TEST(service.metric(R"(kvc_coordinator_salt_usage_bytes{cache_salt="s"})") == 5);
+  BOOST_TEST(service.metric(R"(kvc_coordinator_salt_quota_bytes{cache_salt="s"})") == 1'073'741'824.0);
+  BOOST_TEST(service.metric(R"(kvc_coordinator_heartbeat_age_seconds{instance_id="a\"b"})") >= 0);
+  BOOST_TEST(service.metric(R"(kvc_http_requests_total{route="coordinator",status="2xx"})") >= -1);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_guard_both_surfaces) {
+  coordinator_options options;
+  options.coordinator.auth_tokens = {"all"};
+  options.coordinator.auth_read_tokens = {"read"};
+  coordinator_fixture service(options);
+  const header_list may_read{{"Authorization", "Bearer read"}};
+  const header_list may_write{{"Authorization", "Bearer all"}};
+
+  const raw_answer nobody = service.call("GET", "/instances");
+  BOOST_TEST(nobody.status == 401);
+  BOOST_TEST(nobody.header("www-authenticate") == "Bearer");
+  BOOST_TEST(json_of(nobody).at("detail").is_string());
+  BOOST_TEST(service.call("GET", "/instances", {}, may_read).status == 200);
+  BOOST_TEST(service.call("POST", "/blend/match", R"({"model_scope":"m"})", may_read).status == 200, "it changes nothing");
+  BOOST_TEST(service.call("PUT", "/instances/a/heartbeat", {}, may_read).status == 403);
+  BOOST_TEST(service.call("PUT", "/instances/a/heartbeat", {}, may_write).status == 404);
+  BOOST_TEST(service.call("GET", "/services").status == 401);
+  BOOST_TEST(service.call("GET", "/healthz").status == 200);
+  BOOST_TEST(service.call("GET", "/metrics").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(limits_hold_for_the_coordinator_too) {
+  coordinator_options options;
+  options.http.max_body_bytes = 1'000;
+  coordinator_fixture service(options);
+  BOOST_TEST(service.call("POST", "/quota/events", std::string(1'001, ' ')).status == 413);
+  BOOST_TEST(service.call("POST", "/quota/events", R"({"instance_id":"a","seq":1,"events":[]})").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(chunked_bodies_and_those_asked_for_work) {
+  coordinator_fixture service;
+  const std::string body = R"({"ip":"x","http_port":1,"instance_id":"a"})";
+  raw_client client(service.port());
+  client.send("POST /instances HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2a\r\n" + body + "\r\n0\r\n\r\n");
+  BOOST_TEST(body.size() == 0x2aU);
+  BOOST_TEST(client.receive().status == 200);
+  client.send("POST /instances HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 42\r\n\r\n");
+  BOOST_TEST(client.receive(true).status == 100);
+  client.send(body);
+  BOOST_TEST(client.receive().body == R"({"instance_id":"a","re_registered":true})");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

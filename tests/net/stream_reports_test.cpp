@@ -1,0 +1,158 @@
+// What the service says of its streams while they run: workers of multiplexed streams, lag, metrics, recipes.
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/recipe_watch.hpp"
+#include "net/stream_series.hpp"
+#include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/fake_publisher.hpp"
+#include "tests/support/net/payloads.hpp"
+
+namespace {
+
+using namespace kvc;
+using kvc::test::api_fixture;
+using kvc::test::fake_publisher;
+using kvc::test::stored_payload;
+using kvc::test::tokens_from;
+
+bool has(const test::raw_answer& answer, std::string_view part) {
+  return answer.body.find(part) != std::string::npos;
+}
+
+/// The whole service with a publisher that really publishes.
+struct report_fixture : api_fixture {
+  explicit report_fixture(const test::api_settings& settings = {}) : api_fixture(settings) {}
+
+  boost::asio::io_context context;
+
+  template <class Holds>
+  bool eventually(Holds holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      context.restart();
+      context.run_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+
+  void enrol(const fake_publisher& who, const std::string& instance, const std::string& type = "vLLM", const std::string& more = "") {
+    BOOST_REQUIRE(post("/register", R"({"endpoint":")" + who.endpoint() + R"(","replay_endpoint":")" + who.replay_endpoint() +
+                                        R"(","type":")" + type + R"(","modelname":"m","instance_id":")" + instance + R"(","block_size":4)" +
+                                        more + "}")
+                      .status == 200);
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stream_reports)
+
+BOOST_FIXTURE_TEST_CASE(a_multiplexed_stream_has_a_row_for_each_of_its_ranks, report_fixture) {
+  // One port for all ranks: a router asks about ranks, not about ports.
+  fake_publisher relay(engine, context, {});
+  enrol(relay, "trt", "TensorRT-LLM");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+
+  relay.publish(test::stored_for_rank_payload(0, {1}, tokens_from(0, 1)));
+  relay.publish(test::stored_for_rank_payload(3, {1, 2}, tokens_from(0, 2)));
+
+  BOOST_TEST(eventually([&] { return has(get("/workers"), R"("dp_rank":3,"state":"whole")"); }));
+  const auto workers = get("/workers");
+  BOOST_TEST(has(workers, R"("count":2)"), workers.body);
+  const auto at_0 = workers.body.find(R"("dp_rank":0)");
+  const auto at_3 = workers.body.find(R"("dp_rank":3)");
+  BOOST_REQUIRE(at_0 < at_3);
+  BOOST_TEST(workers.body.substr(at_0, at_3 - at_0).find(R"("blocks":{"GPU":1,)") != std::string::npos, workers.body);
+  BOOST_TEST(workers.body.substr(at_3).find(R"("blocks":{"GPU":2,)") != std::string::npos, workers.body);
+  const auto services = get("/services");
+  BOOST_TEST(has(services, R"("blocks":{"GPU":3,)"), services.body);
+  BOOST_TEST(has(services, R"("other_ranks":[3])"), services.body);
+}
+
+BOOST_FIXTURE_TEST_CASE(losses_show_everywhere, report_fixture) {
+  // An operator, a dashboard and a router each look in another place.
+  fake_publisher lossy(engine, context, {});
+  enrol(lossy, "a", "vLLM", R"(,"after_loss":"keep")");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+  lossy.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  lossy.lose_forever();
+  lossy.lose_forever();
+  lossy.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+  lossy.publish("no msgpack");
+
+  BOOST_TEST(eventually([&] { return has(get("/services"), R"("missing":3)"); }));
+  const auto services = get("/services");
+  BOOST_TEST(has(services, R"("state":"incomplete")"));
+  BOOST_TEST(has(services, R"("lost":3)"));
+  BOOST_TEST(has(services, R"("gaps":1)"));
+  BOOST_TEST(has(services, R"("after_loss":"keep","expect_idle":false)"));
+  BOOST_TEST(has(services, R"("connection":"connected")"));
+  BOOST_TEST(has(services, R"("lag_batches":0)"));
+  BOOST_TEST(has(services, R"("delay_ms":)"));
+  BOOST_TEST(has(services, R"("hash_recipe":{"verdict":"unknown")"));
+  BOOST_TEST(has(get("/workers"), R"("missing":3)"));
+  const auto answer = post("/query", R"({"model":"m","block_size":4,"token_ids":[0,1,2,3,4,5,6,7],"detail":true})");
+  BOOST_TEST(has(answer, R"("state":"incomplete","lag_ms":)"), answer.body);
+  BOOST_TEST(has(answer, R"("missing":3,"seq_hashes":2)"), answer.body);
+  const auto metrics = get("/metrics");
+  const std::string who = R"(tenant="default",instance="a",rank="0",class="engine")";
+  BOOST_TEST(has(metrics, "kvc_stream_lost_batches_total{" + who + "} 3\n"));
+  BOOST_TEST(has(metrics, "kvc_stream_gaps_total{" + who + "} 1\n"));
+  BOOST_TEST(has(metrics, "kvc_stream_events_total{" + who + R"(,dialect="vllm_map",kind="stored"} 2)"));
+  BOOST_TEST(has(metrics, "kvc_stream_rejected_total{" + who + R"(,reason="batch"} )"));
+  BOOST_TEST(has(metrics, "kvc_stream_replays_ended_total{" + who + R"(,outcome="partial"} )"));
+  BOOST_TEST(has(metrics, "kvc_stream_state{" + who + R"(,state="incomplete"} 1)"));
+  BOOST_TEST(has(metrics, "kvc_stream_lag_seconds{" + who + "} "));
+}
+
+BOOST_AUTO_TEST_CASE(engines_that_do_not_hash_alike_are_named) {
+  // Everybody else misses silently.
+  test::api_settings settings;
+  settings.streams.recipe_check = std::chrono::milliseconds(20);
+  report_fixture under_test(settings);
+  fake_publisher first(under_test.engine, under_test.context, {});
+  fake_publisher second(under_test.engine, under_test.context, {});
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    first.publish(stored_payload({i + 1}, {}, tokens_from(i * 4, 1)));
+    second.publish(stored_payload({i + 100}, {}, tokens_from(i * 4, 1)));
+  }
+  under_test.enrol(first, "a");
+  under_test.enrol(second, "b");
+
+  BOOST_TEST(under_test.eventually([&] { return has(under_test.get("/services"), R"("verdict":"names_differ","shared_roots":8)"); }));
+  BOOST_TEST(has(under_test.get("/metrics"), R"(verdict="names_differ"} 1)"));
+}
+
+BOOST_AUTO_TEST_CASE(series_stay_bounded_however_many_register) {
+  // A scrape must not grow with whoever calls /register.
+  constexpr std::size_t many = net::max_shown_streams + 100;
+  net::fleet_view fleet;
+  for (std::size_t i = 0; i < many; ++i) {
+    net::service_info info;
+    info.registration.worker.instance = "i" + std::to_string(10'000 + i);
+    info.status = std::make_shared<core::stream_status>();
+    info.recipe = std::make_shared<core::recipe_notes>();
+    info.status->batches = 2;
+    info.status->delay_ms = static_cast<std::int64_t>(i);
+    fleet.push_back(info);
+  }
+  core::medium_table media;
+
+  const auto families = net::stream_families(fleet, media, std::chrono::steady_clock::now());
+
+  for (const net::series_family& each : families) {
+    if (std::string_view(each.name) == "kvc_stream_batches_total") {
+      BOOST_TEST(each.rows.size() == net::max_shown_streams + 1);
+      BOOST_TEST(each.rows.back().value == 200.0);
+      BOOST_TEST(each.rows.back().labels[1].second.empty());
+    }
+    if (std::string_view(each.name) == "kvc_stream_delay_seconds") BOOST_TEST(each.rows.back().value == (many - 1) * 1e-3);
+    BOOST_TEST(each.rows.size() <= (net::max_shown_streams + 1) * 8, each.name);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
