@@ -24,6 +24,10 @@ constexpr replica_state state_of(std::uint32_t word) noexcept {
 constexpr std::uint32_t location_of(std::uint32_t word) noexcept {
   return word >> location_shift;
 }
+/// A word of the same kind and state, elsewhere.
+constexpr std::uint32_t located_at(std::uint32_t location, std::uint32_t word) noexcept {
+  return location << location_shift | (word & ((1U << location_shift) - 1));
+}
 
 }  // namespace
 
@@ -42,9 +46,12 @@ std::uint32_t object_table::owner(std::string_view backend, std::string_view ten
   std::string name(backend);
   name += '\0';
   name += tenant;
-  const auto [found, is_new] = owner_names_.try_emplace(std::move(name), static_cast<std::uint32_t>(owners_.size()));
-  if (is_new) owners_.emplace_back();
-  return found->second;
+  if (const auto found = owner_names_.find(name); found != owner_names_.end()) return found->second;
+  if (owners_.size() >= options_.most_owners) return no_record;
+  const auto number = static_cast<std::uint32_t>(owners_.size());
+  owners_.emplace_back();
+  owner_names_.emplace(std::move(name), number);
+  return number;
 }
 
 std::uint32_t object_table::find_owner(std::string_view backend, std::string_view tenant) const {
@@ -208,6 +215,7 @@ void object_table::erase(std::uint32_t object) {
   count(replicas(object), -1);
   for (const replica_word each : words(gone)) drop_location(each);
   by_key_.remove(hash_at(object), object);
+  leave_block(object);
   unlink(object);
   text_bytes_ -= gone.length;
   arena_give(arena_kind::objects, gone.text, gone.length);
@@ -236,9 +244,7 @@ std::uint32_t object_table::set(std::uint32_t owner, std::string_view key, std::
   for (const replica_view& each : replicas) put_word(of, packed(each));
   for (std::size_t i = 0; i < had; ++i) drop_location(before[i]);
   count(set_of(words(of)), 1);
-  unlink(object);
-  link_newest(object);
-  of.known_at = now_s;
+  confirm(object, now_s);
   return object;
 }
 
@@ -250,18 +256,22 @@ std::uint32_t object_table::add(std::uint32_t owner, std::string_view key, const
   count(set_of(words(of)), -1);
   const replica_word word = packed(replica);
   const auto all = words(of);
-  const auto same = std::ranges::find_if(
-      all, [&](replica_word each) { return kind_of(each) == kind_of(word) && location_of(each) == location_of(word); });
-  if (same != all.end()) {
+  const auto is_same = [&](replica_word each) { return kind_of(each) == kind_of(word) && location_of(each) == location_of(word); };
+  const auto may_be_same = [&](replica_word each) {
+    return kind_of(each) == kind_of(word) && (location_of(each) == 0 || location_of(word) == 0);
+  };
+  auto same = std::ranges::find_if(all, is_same);
+  if (same == all.end()) same = std::ranges::find_if(all, may_be_same);
+  if (same == all.end()) {
+    put_word(of, word);
+  } else if (location_of(word) != 0 || location_of(*same) == 0) {
     drop_location(*same);
     *same = word;
   } else {
-    put_word(of, word);
+    *same = located_at(location_of(*same), word);  // where it lies is known from before
   }
   count(set_of(words(of)), 1);
-  unlink(object);
-  link_newest(object);
-  of.known_at = now_s;
+  confirm(object, now_s);
   return object;
 }
 
@@ -285,9 +295,13 @@ void object_table::remove(std::uint32_t owner, std::string_view key, std::option
   }
   of.count = kept;
   count(set_of(words(of)), 1);
+  confirm(object, now_s);
+}
+
+void object_table::confirm(std::uint32_t object, std::uint32_t now_s) noexcept {
   unlink(object);
   link_newest(object);
-  of.known_at = now_s;
+  records_[object].known_at = now_s;
 }
 
 bool object_table::clear_some(std::uint32_t owner, std::size_t budget) {
@@ -297,7 +311,7 @@ bool object_table::clear_some(std::uint32_t owner, std::size_t budget) {
 
 std::size_t object_table::bytes() const noexcept {
   constexpr std::size_t bytes_per_name = 96;  // a node of a map and a short text
-  return records_.bytes() + by_key_.bytes() + text_bytes_ + more_bytes_ + owners_.capacity() * sizeof(owner_state) +
+  return records_.bytes() + by_key_.bytes() + by_block_.bytes() + text_bytes_ + more_bytes_ + owners_.capacity() * sizeof(owner_state) +
          locations_.capacity() * sizeof(location) + (owner_names_.size() + location_names_.size()) * bytes_per_name;
 }
 

@@ -16,13 +16,13 @@ void promotion_gate::forget_old(time_point now) {
   }
 }
 
-void promotion_gate::remember(std::deque<ended>& among, std::uint32_t object, entry& of, time_point until) {
+void promotion_gate::remember(std::deque<ended>& among, std::uint64_t object, entry& of, time_point until) {
   of.until = until;
   of.serial = next_serial_++;
   among.push_back({object, of.serial, until});
 }
 
-promotion_verdict promotion_gate::ask(std::uint32_t object, std::uint32_t backend, time_point now) {
+promotion_verdict promotion_gate::ask(std::uint64_t object, std::uint32_t backend, time_point now) {
   forget_old(now);
   if (const auto found = known_.find(object); found != known_.end()) {
     switch (found->second.at) {
@@ -41,7 +41,7 @@ promotion_verdict promotion_gate::ask(std::uint32_t object, std::uint32_t backen
   return promotion_verdict::started;
 }
 
-void promotion_gate::finished(std::uint32_t object, promotion_end how, time_point now) {
+void promotion_gate::finished(std::uint64_t object, promotion_end how, time_point now) {
   const auto found = known_.find(object);
   if (found == known_.end() || found->second.at != phase::flying) return;
   --flying_;
@@ -66,14 +66,14 @@ void promotion_gate::press(std::uint32_t backend, time_point now) {
   of.until = now + of.rest;
 }
 
-void promotion_gate::forget(std::uint32_t object) {
+void promotion_gate::forget(std::uint64_t object) {
   const auto found = known_.find(object);
   if (found == known_.end()) return;
   if (found->second.at == phase::flying) --flying_;
   known_.erase(found);
 }
 
-bool promotion_gate::is_in_flight(std::uint32_t object) const {
+bool promotion_gate::is_in_flight(std::uint64_t object) const {
   const auto found = known_.find(object);
   return found != known_.end() && found->second.at == phase::flying;
 }

@@ -33,8 +33,9 @@ enum class promotion_end : std::uint8_t {
 /// Story: probes come in storms for the same keys, and each promotion moves megabytes, so a second wish for a key joins the first one, and
 /// a key that was promoted or has just failed is left alone for a while: the store knows better why it evicted it again. A backend without
 /// room is asked less and less, twice as long after each refusal, up to `longest_rest`; one promotion that works ends that. Objects are
-/// told apart by a number of the caller's, backends by a small one. What ended is remembered for as long as it matters, and no more than
-/// `remembered` of it, the oldest first to go. Pure, time is an argument and never goes back; one lane.
+/// told apart by a well-mixed number made of backend, tenant and key, so that one that went and came again is the same; backends by a small
+/// one. What ended is remembered for as long as it matters, and no more than `remembered` of it, the oldest first to go. Pure, time is an
+/// argument and never goes back; one lane.
 class promotion_gate {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -50,15 +51,15 @@ class promotion_gate {
   explicit promotion_gate(const rules& with) : rules_(with) {}
 
   /// Asks for `object` of `backend`. After `started` the object counts as on its way until `finished`.
-  [[nodiscard]] promotion_verdict ask(std::uint32_t object, std::uint32_t backend, time_point now);
+  [[nodiscard]] promotion_verdict ask(std::uint64_t object, std::uint32_t backend, time_point now);
   /// A promotion that was started has ended. Nothing happens for others.
-  void finished(std::uint32_t object, promotion_end how, time_point now);
+  void finished(std::uint64_t object, promotion_end how, time_point now);
   /// The backend says by itself that it is short of memory (its counter of rejections grew).
   void press(std::uint32_t backend, time_point now);
-  /// The object is gone: its number may come to mean another one.
-  void forget(std::uint32_t object);
+  /// Nothing is known of the object any more: its promotion, if there was one, has been given up.
+  void forget(std::uint64_t object);
 
-  [[nodiscard]] bool is_in_flight(std::uint32_t object) const;
+  [[nodiscard]] bool is_in_flight(std::uint64_t object) const;
   [[nodiscard]] std::size_t in_flight() const noexcept { return flying_; }
   /// Until when the backend is left alone; nothing when it is not.
   [[nodiscard]] std::optional<time_point> rests_until(std::uint32_t backend, time_point now) const;
@@ -72,7 +73,7 @@ class promotion_gate {
     std::uint64_t serial = 0;  ///< tells a later entry of the same object from this one
   };
   struct ended {
-    std::uint32_t object = 0;
+    std::uint64_t object = 0;
     std::uint64_t serial = 0;
     time_point until;
   };
@@ -82,10 +83,10 @@ class promotion_gate {
   };
 
   void forget_old(time_point now);
-  void remember(std::deque<ended>& among, std::uint32_t object, entry& of, time_point until);
+  void remember(std::deque<ended>& among, std::uint64_t object, entry& of, time_point until);
 
   rules rules_;
-  std::unordered_map<std::uint32_t, entry> known_;
+  std::unordered_map<std::uint64_t, entry> known_;
   std::deque<ended> done_;  ///< by time, as each of the two has one length
   std::deque<ended> failed_;
   std::vector<pressure> backends_;

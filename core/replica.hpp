@@ -2,8 +2,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "core/medium.hpp"
 
 namespace kvc::core {
 
@@ -12,6 +15,15 @@ namespace kvc::core {
 enum class replica_kind : std::uint8_t { memory, disk, local_disk };
 inline constexpr std::size_t replica_kinds = 3;
 inline constexpr std::array<std::string_view, replica_kinds> replica_kind_names{"memory", "disk", "local_disk"};
+
+/// What a store's word for a medium means, which is folded to `medium` for everybody else. `disk` alone is the older kind only where the
+/// publisher tells the two kinds apart; others say it of both, and then it is taken for the one that can be promoted: whoever promotes
+/// reads from the store what it really is. Pure.
+[[nodiscard]] constexpr replica_kind replica_kind_of(std::string_view word, medium_id medium, bool tells_disks_apart) noexcept {
+  if (medium == medium_id::gpu || medium == medium_id::cpu) return replica_kind::memory;
+  if (word == "local_disk" || word == "LOCAL_DISK") return replica_kind::local_disk;
+  return medium == medium_id::disk && !tells_disks_apart ? replica_kind::local_disk : replica_kind::disk;
+}
 
 /// `in_flight`: a put or a promotion is still writing it.
 enum class replica_state : std::uint8_t { complete, in_flight };

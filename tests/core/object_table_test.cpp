@@ -115,6 +115,97 @@ BOOST_AUTO_TEST_CASE(more_replicas_than_anybody_has_are_counted_and_left_out) {
   BOOST_TEST(table.counts().replicas_left_out == 20U - object_table::most_replicas);
 }
 
+BOOST_AUTO_TEST_CASE(a_copy_whose_place_is_told_later_is_the_same_copy) {
+  // Envelopes of a master tell the medium only; where the copy lies is read from the master.
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "default");
+  table.add(owner, "key", {memory, complete, ""}, 1);
+  table.add(owner, "key", {memory, complete, "10.0.0.1:6000"}, 2);
+  table.add(owner, "key", {memory, in_flight, ""}, 3);
+
+  const std::vector<replica> expected{{memory, in_flight, "10.0.0.1:6000"}};
+  BOOST_TEST((replicas_of(table, table.find(owner, "key")) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_doubted_counts_as_never_known_until_it_is_heard_of_again) {
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "default");
+  const std::uint32_t first = table.add(owner, "first", {memory, complete, ""}, 5);
+  const std::uint32_t second = table.add(owner, "second", {memory, complete, ""}, 6);
+  table.doubt_all(owner, 7);
+  table.confirm(first, 8);
+
+  BOOST_TEST(table.known_at(first) == 8U);
+  BOOST_TEST(table.known_at(second) == 0U);
+  BOOST_TEST(table.most_doubtful(owner) == second);
+  BOOST_TEST(table.next_doubtful(second) == first);
+  BOOST_TEST(table.next_doubtful(first) == no_record);
+}
+
+BOOST_AUTO_TEST_CASE(owners_are_bounded) {
+  object_table table({.most_owners = 2});
+
+  BOOST_TEST(table.owner("a", "x") != no_record);
+  BOOST_TEST(table.owner("a", "y") != no_record);
+  BOOST_TEST(table.owner("a", "z") == no_record);
+  BOOST_TEST(table.owner("a", "x") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_block_are_found_by_its_name_whatever_comes_and_goes) {
+  constexpr std::uint64_t seed = 20'261'122;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "default");
+  std::map<std::string, std::optional<std::uint64_t>> model;
+  for (int step = 0; step < 20'000; ++step) {
+    const std::string key = "key " + std::to_string(random() % 300);
+    if (random() % 3 == 0) {
+      model.erase(key);
+      table.remove(owner, key, std::nullopt, 1);
+    } else {
+      const std::uint32_t object = table.add(owner, key, {memory, complete, ""}, 1);
+      model.try_emplace(key);
+      if (random() % 2 == 0) {
+        const std::uint64_t block = (random() % 40) << 32;  // low bits that do not tell them apart
+        model[key] = block;
+        table.set_block(object, block);
+      }
+    }
+  }
+  std::map<std::uint64_t, std::vector<std::string>> blocks;
+  for (const auto& [key, block] : model) {
+    BOOST_REQUIRE((table.block_of(table.find(owner, key)) == block));
+    if (block) blocks[*block].push_back(key);
+  }
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    std::vector<std::string> found;
+    const std::uint32_t first = table.first_of_block(i << 32);
+    for (std::uint32_t at = first; at != no_record;) {
+      found.emplace_back(table.key(at));
+      at = table.next_of_block(at);
+      if (at == first) break;
+    }
+    std::ranges::sort(found);
+    BOOST_TEST((found == blocks[i << 32]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_object_takes_no_more_than_it_may) {
+  // The bar is 160 bytes with a key of 64 characters, one replica and a block; pages and segments are taken whole, so few objects would
+  // lie.
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "default");
+  constexpr std::uint32_t objects = 1'000'000;
+  for (std::uint32_t i = 0; i < objects; ++i) {
+    std::string key = std::to_string(i);
+    key.insert(0, 64 - key.size(), 'k');
+    table.set_block(table.add(owner, key, {memory, complete, "10.0.0.1:6000"}, 1), i);
+  }
+  BOOST_TEST_MESSAGE(table.bytes() / objects << " bytes per object");
+  BOOST_TEST(table.bytes() <= 160U * objects);
+}
+
 BOOST_AUTO_TEST_CASE(it_equals_a_plain_map_after_any_events) {
   constexpr std::uint64_t seed = 20'261'121;
   BOOST_TEST_MESSAGE("seed " << seed);
