@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(the_guide_s_example_is_understood) {
   BOOST_TEST((stored.replicas[0].medium == core::medium_id::cpu));
   BOOST_TEST((stored.replicas[1].medium == core::medium_id::disk));
   BOOST_TEST((stored.replicas[2].medium == core::medium_id::disk));
+  BOOST_TEST((stored.replicas[0].kind == core::replica_kind::memory));
+  BOOST_TEST((stored.replicas[1].kind == core::replica_kind::disk));
+  BOOST_TEST((stored.replicas[2].kind == core::replica_kind::local_disk));
   BOOST_TEST(stored.replicas[0].location == "tcp://192.168.1.10:6000");
 }
 
@@ -195,7 +198,9 @@ BOOST_AUTO_TEST_CASE(every_generation_is_written_and_read_back) {
   core::object_event object;
   object.scope.object_key = "key_1";
   object.scope.medium = core::medium_id::disk;
-  object.replicas = {{core::medium_id::cpu, "here"}, {core::medium_id::disk, "there"}};
+  object.replicas = {{core::medium_id::cpu, "here"},
+                     {core::medium_id::disk, "there", core::replica_kind::disk},
+                     {core::medium_id::disk, "beside it", core::replica_kind::local_disk}};
   object.name = core::engine_hash{0xabc};
   object.tokens = {4, 5};
   heard_stream at(pool_of());
