@@ -1,7 +1,6 @@
 // What can happen to an object of a stand-in store, before anybody decides whether to tell of it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,12 +10,12 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/replica.hpp"
 
 namespace kvc::sim {
 
-/// What a replica lies on, in the store's words. From a `local_disk` it can be brought back to memory, from a `disk` it cannot.
-enum class store_medium : std::uint8_t { memory, disk, local_disk };
-inline constexpr std::array<std::string_view, 3> store_medium_words{"memory", "disk", "local_disk"};
+/// What a replica lies on. From a `local_disk` it can be brought back to memory, from a `disk` it cannot.
+using store_medium = core::replica_kind;
 
 struct store_replica {
   store_medium medium = store_medium::memory;
@@ -55,8 +54,8 @@ struct store_change {
   };
   kind what = kind::put;
   std::string key;
-  std::vector<store_replica> before;
-  std::vector<store_replica> after;
+  std::vector<store_replica> before = {};
+  std::vector<store_replica> after = {};
   std::shared_ptr<const store_block> block = nullptr;
 };
 inline constexpr std::size_t store_change_kinds = 10;

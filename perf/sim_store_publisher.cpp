@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/post.hpp>
@@ -47,6 +48,13 @@ std::string address(const std::string& host, std::uint16_t port) {
   return "tcp://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + (port == 0 ? "*" : std::to_string(port));
 }
 
+/// The object that an event says was put; null: it says something else.
+const std::string* key_of_put(const core::event& what) {
+  if (const auto* stored = std::get_if<core::stored_event>(&what)) return &stored->scope.object_key;
+  const auto* object = std::get_if<core::object_event>(&what);
+  return object != nullptr && object->what == core::object_event::change::stored ? &object->scope.object_key : nullptr;
+}
+
 }  // namespace
 
 store_publisher::store_publisher(net::zmq_engine& engine, asio::any_io_executor executor, store_speaker who, store_end_marker marker)
@@ -76,6 +84,7 @@ void store_publisher::flush() {
   for (auto at = queued_.begin(); at != queued_.end();) {
     const bool is_lost = std::exchange(loses_next_, false);
     if (is_lost && traits_.drops_count) {
+      if (const auto* key = key_of_put(*at)) lost_puts_.push_back(*key);
       ++at;
       ++next_seqno_;  // but not the ids of events: they are given to what is sent, and have no hole
       ++dropped_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -49,7 +50,10 @@ class store_publisher {
   /// Sends an empty batch, which is valid and uses up a number: to be heard before there is news.
   void beat();
   /// The next batch is not sent (a replay has it), or, without replays, its first event is dropped.
-  void lose_next() noexcept { loses_next_ = true; }
+  void lose_next(bool does = true) noexcept { loses_next_ = does; }
+
+  /// Keys whose put was dropped for good, since the last call.
+  [[nodiscard]] std::vector<std::string> take_lost_puts() { return std::exchange(lost_puts_, {}); }
 
   [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
@@ -75,6 +79,7 @@ class store_publisher {
   net::zmq_socket replay_;
   core::medium_table media_;
   std::vector<core::event> queued_;
+  std::vector<std::string> lost_puts_;
   std::deque<std::string> kept_;  ///< payloads, where there is a replay; the last one has number next_seqno_ - 1
   std::uint64_t next_seqno_ = 0;
   std::uint64_t event_id_ = 1;

@@ -37,7 +37,7 @@ core::medium_id tier_of(store_medium medium) noexcept {
 }
 
 core::object_replica told(const store_replica& replica, std::string_view key) {
-  return {.medium = tier_of(replica.medium), .location = store_location(replica, key)};
+  return {.medium = tier_of(replica.medium), .location = store_location(replica, key), .kind = replica.medium};
 }
 
 /// Writes the events of one change in one generation.
@@ -194,8 +194,9 @@ std::string store_key(store_key_form form, std::string_view model, std::uint64_t
   std::string hex;
   core::append_hex(std::string_view(digest.data(), digest.size()), hex);
   if (form == store_key_form::connector) return std::string(model) + "@tp_rank:0@pcp0@dcp0@pp_rank:0@" + hex;
-  // Everything that somebody on the way might take for something else.
-  return "b\u00e9b\u00e9/" + hex.substr(0, 16) + ", 100%25 a+b&c=d \"" + std::to_string(seq_hash % 10) + "\"";
+  // What somebody on the way might take for something else; a comma can stand in no list, and a blank or `&` in no undecoded parameter.
+  constexpr std::array<std::string_view, 4> tails{"", "%2C+\"", ",1", " &=#"};
+  return "b\u00e9b\u00e9/" + hex.substr(hex.size() - 16) + std::string(tails[seq_hash % tails.size()]);
 }
 
 }  // namespace kvc::sim

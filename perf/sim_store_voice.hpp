@@ -40,7 +40,7 @@ struct store_speaker {
   store_generation generation = store_generation::master;
   std::string backend = "mooncake";
   std::string tenant = "default";
-  std::string model;             ///< that the array form and the branch name
+  std::string model = {};        ///< that the array form and the branch name
   std::uint32_t block_size = 0;  ///< tokens
 };
 

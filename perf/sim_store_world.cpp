@@ -78,7 +78,7 @@ store_world::draft store_world::new_object() {
 
   auto block = std::make_shared<store_block>();
   for (std::uint32_t i = 0; i < chosen.block_size; ++i) {
-    const std::uint64_t place = of.number << 32 | std::uint64_t{of.blocks} * chosen.block_size + i;
+    const std::uint64_t place = of.number << 32 | (std::uint64_t{of.blocks} * chosen.block_size + i);
     block->tokens.push_back(static_cast<std::uint32_t>(mix(place ^ mix(chosen.seed)) % vocabulary));
   }
   const auto local = core::hash_block(block->tokens, core::default_hash_seed);
