@@ -79,6 +79,27 @@ void read_coordinator(word_reader& words, coordinator_plan& plan) {
   }
 }
 
+void read_exist_plan(word_reader& words, exist_plan& plan) {
+  while (words.next()) {
+    const bool known = words.text("--mode", plan.mode) || words.text("--server", plan.program) ||
+                       words.whole("--server-cpu", plan.server_cpu, 0, 1'023) || words.whole("--load-cpu", plan.load_cpu, 0, 1'023) ||
+                       words.whole("--objects", plan.objects, 1, 100'000'000) || words.whole("--stored", plan.stored, 1, 10'000'000) ||
+                       words.whole("--probes", plan.probes, 10, 1'000'000'000) || words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
+    if (words.is("--json")) {
+      plan.as_json = true;
+    } else if (words.is("--no-yardstick")) {
+      plan.with_yardstick = false;
+    } else {
+      words.operand({});
+    }
+  }
+  const std::string_view mode = plan.mode;
+  if (mode != "all" && mode != "memory" && mode != "rate" && mode != "prefetch") {
+    words.fail("--mode must be all, memory, rate or prefetch");
+  }
+}
+
 void read_ingest(word_reader& words, ingest_plan& plan) {
   std::string mode = "all";
   std::string dialect = "vllm_map";
@@ -180,13 +201,15 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
     parsed.command = bench_command::index_table;
   } else if (word(0) == "coordinator") {
     parsed.command = bench_command::coordinator;
+  } else if (word(0) == "exist") {
+    parsed.command = bench_command::exist;
   } else if (word(0) == "ingest") {
     parsed.command = bench_command::ingest;
   } else if (word(0) == "make") {
     parsed.command = bench_command::make;
   } else if (!wants_help) {
-    parsed.error = words.empty() ? "say what to do: index, index-table, ingest, coordinator or make"
-                                 : "there is no command " + word(0) + "; it is one of index, index-table, ingest, coordinator, make";
+    parsed.error = words.empty() ? "say what to do: index, index-table, ingest, coordinator, exist or make"
+                                 : "there is no command " + word(0) + "; it is one of index, index-table, ingest, coordinator, exist, make";
     return parsed;
   }
   if (wants_help) {
@@ -200,6 +223,7 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
   if (parsed.command == bench_command::index) read_index(reader, parsed.index);
   if (parsed.command == bench_command::index_table) read_table(reader, parsed.table);
   if (parsed.command == bench_command::coordinator) read_coordinator(reader, parsed.coordinator);
+  if (parsed.command == bench_command::exist) read_exist_plan(reader, parsed.exist);
   if (parsed.command == bench_command::ingest) read_ingest(reader, parsed.ingest);
   if (is_make) read_make(reader, word(1), parsed.make);
   return parsed;

@@ -51,6 +51,7 @@ class store_cluster {
     return done.get();
   }
 
+  [[nodiscard]] const store_options& options() const noexcept { return world_.chosen; }
   /// For what runs on the lane itself.
   [[nodiscard]] store_world& world() noexcept { return world_; }
 

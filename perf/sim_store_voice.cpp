@@ -132,6 +132,7 @@ class speech {
     core::object_event event;
     event.scope = scope(std::nullopt);
     event.what = change;
+    if (who_.generation != store_generation::array) return event;  // the others tell one medium at a time, and no places
     for (const store_replica& each : what_.after) event.replicas.push_back(told(each, what_.key));
     return event;
   }

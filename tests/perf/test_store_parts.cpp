@@ -217,6 +217,7 @@ BOOST_AUTO_TEST_CASE(a_promotion_may_be_ignored_late_revoked_overtaken_or_its_ob
 BOOST_AUTO_TEST_CASE(segments_and_clients_go_with_what_they_hold) {
   auto rules = small_rules();
   rules.segments = 2;
+  rules.capacity = 80;
   sim::store_storage storage(rules);
   BOOST_TEST(storage.put("a", 10, 0ms, false, nullptr, 0));
   BOOST_TEST(storage.put("b", 10, 0ms, false, nullptr, 1));
