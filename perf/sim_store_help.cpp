@@ -79,7 +79,8 @@ Faults
   --fault-rate X           share of occasions at which one happens, 0 to 1 (default 0.1)
 
 End
-  --demo                   instead of a run: show a prompt on SSD becoming a hit in memory because somebody asked
+  --demo                   instead of a run: show a prompt on SSD becoming a hit in memory because somebody asked; with
+                           --seconds 0 the store stays until TERM or Ctrl-C
   --keep                   stay registered
   --json FILE              write the summary as JSON, too
 

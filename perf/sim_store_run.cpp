@@ -14,6 +14,7 @@
 #include "net/answer_writer.hpp"
 #include "perf/sim_picture.hpp"
 #include "perf/sim_store_cluster.hpp"
+#include "perf/sim_store_demo.hpp"
 
 namespace kvc::sim {
 namespace {
@@ -65,6 +66,21 @@ int stand_by(const store_options& chosen) {
   print_addresses(store, chosen);
   wait_for_the_end(store, chosen.seconds);
   return store.stop() ? 0 : 1;
+}
+
+/// With `seconds` 0 the store stays until somebody ends it.
+int show_demo(const store_options& chosen) {
+  store_demo demo(chosen);
+  const std::string wrong = demo.run();
+  if (!wrong.empty()) {
+    std::fprintf(stderr, "kv-conductor-sim: %s\n", wrong.c_str());
+  } else if (chosen.seconds == 0) {
+    std::printf("The store stays. Two more objects are on its SSD; ask twice:\n  %s\n", demo.example().c_str());
+    std::fflush(stdout);
+    wait_for_the_end(demo.store(), 0);
+  }
+  demo.leave();
+  return wrong.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -153,6 +169,7 @@ std::string store_summary_json(const store_options& chosen, const store_outcome&
 
 int run_store(const store_options& chosen) {
   if (chosen.conductor_host.empty()) return stand_by(chosen);
+  if (chosen.demo) return show_demo(chosen);
   store_play play(chosen);
   const store_outcome outcome = play.run(true);
   std::fputs(store_summary(chosen, outcome).c_str(), stdout);
