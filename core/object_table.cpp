@@ -62,8 +62,25 @@ std::uint32_t object_table::find_owner(std::string_view backend, std::string_vie
   return found == owner_names_.end() ? no_record : found->second;
 }
 
-bool object_table::is_key(std::string_view key) const noexcept {
-  if (key.empty() || key.size() > options_.longest_key) return false;
+std::vector<std::uint32_t> object_table::owners_of(std::string_view backend) const {
+  std::string beginning(backend);
+  beginning += '\0';
+  std::vector<std::uint32_t> all;
+  for (auto at = owner_names_.lower_bound(beginning); at != owner_names_.end() && at->first.starts_with(beginning); ++at) {
+    all.push_back(at->second);
+  }
+  return all;
+}
+
+std::string_view object_table::tenant_of(std::uint32_t owner) const {
+  for (const auto& [name, number] : owner_names_) {
+    if (number == owner) return std::string_view(name).substr(name.find('\0') + 1);
+  }
+  return {};
+}
+
+bool is_object_key(std::string_view key, std::size_t longest) noexcept {
+  if (key.empty() || key.size() > longest) return false;
   return std::ranges::none_of(key, [](char each) { return static_cast<unsigned char>(each) < 0x20 || each == 0x7F; }) && is_utf8(key);
 }
 

@@ -26,6 +26,9 @@ struct replica_view {
   std::string_view location;  ///< endpoint or path, in the store's words; "" when it is not known
 };
 
+/// Whether a key may be one at all: not empty, at most `longest` bytes, UTF-8 without control characters. Pure.
+[[nodiscard]] bool is_object_key(std::string_view key, std::size_t longest) noexcept;
+
 /// The objects of all stores, for `exist` and for bringing them to memory.
 ///
 /// Story: stores have millions of objects, so a record is one cache line and its key is written down once, in a piece of the arena as long
@@ -61,13 +64,17 @@ class object_table final : private named_records {
   /// `no_record` when it has never been mentioned.
   [[nodiscard]] std::uint32_t find_owner(std::string_view backend, std::string_view tenant) const;
 
-  /// Whether a key may be one at all: not empty, not too long, UTF-8 without control characters.
-  [[nodiscard]] bool is_key(std::string_view key) const noexcept;
+  /// The owners of a backend, one per tenant.
+  [[nodiscard]] std::vector<std::uint32_t> owners_of(std::string_view backend) const;
+  /// The tenant of an owner. Takes time by the number of owners.
+  [[nodiscard]] std::string_view tenant_of(std::uint32_t owner) const;
 
-  /// Brings the table's line of a key near, some keys ahead of `find`.
-  void prefetch(std::uint32_t owner, std::string_view key) const { by_key_.prefetch(digest(owner, key)); }
+  [[nodiscard]] bool is_key(std::string_view key) const noexcept { return is_object_key(key, options_.longest_key); }
+
   /// The number of an object; `no_record` when there is none.
   [[nodiscard]] std::uint32_t find(std::uint32_t owner, std::string_view key) const;
+  /// The same for many keys, each in turn into `found`, which is as long: what one needs is fetched while others are looked at.
+  void find_all(std::uint32_t owner, std::span<const std::string_view> keys, std::span<std::uint32_t> found) const;
 
   /// The object has exactly these replicas now; without any it goes. It counts as known for sure at `now_s`. Answers its number,
   /// `no_record` when it has gone, was never there or was refused.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t max_u32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t max_u64 = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t max_prefetch_blocks = 65'536;
 constexpr std::size_t longest_ipc_path = 107;  // sun_path of a local socket, without its final zero
 
 void read_tenant(field_rules& rules, std::string& tenant) {
@@ -119,6 +120,12 @@ checked read_query(const request_document& document, const request_item& item, q
   std::uint64_t top_k = 0;
   if (rules.number(member::top_k, 1, max_u64, top_k)) out.top_k = top_k;
   rules.boolean(member::detail, out.detail);
+  rules.boolean(member::prefetch, out.prefetch);
+  rules.text(member::preferred, out.preferred);
+  rules.number(member::prefetch_max_blocks, 1, max_prefetch_blocks, out.prefetch_max_blocks);
+  if (out.prefetch && out.instance.empty() && out.preferred.empty()) {
+    rules.refuse(refusal_kind::missing, "prefetch needs instance_id or preferred: whose memory is meant", "instance_id");
+  }
   return rules.wrong();
 }
 

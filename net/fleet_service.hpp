@@ -27,6 +27,8 @@
 
 namespace kvc::net {
 
+class object_shelves;
+
 /// One registered publisher, as anyone may see it.
 struct service_info {
   core::registration registration;
@@ -37,6 +39,7 @@ struct service_info {
   std::shared_ptr<core::stream_status> status;
   std::shared_ptr<core::recipe_notes> recipe;       ///< how its publisher names blocks
   std::shared_ptr<core::worker_numbers> numbers;  ///< for further workers a stream speaks for
+  object_shelves* objects = nullptr;              ///< where a store's events about objects go; null: nowhere
 };
 
 /// All registered publishers at one moment, sorted by worker key. Immutable.
@@ -82,7 +85,9 @@ struct dump_turn {
 /// `view`, `readiness` and `drain` may be called from anywhere.
 class fleet_service {
  public:
-  fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, stream_settings settings);
+  /// `objects` is told what pools say about objects; it outlives the lanes. Null: nobody keeps objects.
+  fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, stream_settings settings,
+                object_shelves* objects = nullptr);
   ~fleet_service();
   fleet_service(const fleet_service&) = delete;
   fleet_service& operator=(const fleet_service&) = delete;

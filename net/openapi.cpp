@@ -8,6 +8,7 @@
 #include "net/coordinator_openapi.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
+#include "net/store_openapi.hpp"
 
 namespace kvc::net {
 namespace {
@@ -35,7 +36,11 @@ constexpr std::string_view schemas = R"json({
  "media":{"type":["array","null"],"items":{"type":"string"},"description":"Only these media are shown and counted"},
  "min_match":{"type":["integer","null"],"minimum":0,"description":"Tokens; rows below are left out"},
  "top_k":{"type":["integer","null"],"minimum":1,"description":"At most this many rows, the longest"},
- "detail":{"type":["boolean","null"],"default":false}}},
+ "detail":{"type":["boolean","null"],"default":false},
+ "prefetch":{"type":["boolean","null"],"default":false,
+  "description":"After the answer, have what lies behind the match on disks only brought to memory; needs instance_id or preferred"},
+ "preferred":{"type":["string","null"],"description":"Host, segment or instance that should have the copies"},
+ "prefetch_max_blocks":{"type":["integer","null"],"minimum":1,"maximum":65536,"description":"Absent: as the server is set"}}},
 "TokenQuery":{"allOf":[{"$ref":"#/components/schemas/Scope"},{"$ref":"#/components/schemas/Filters"},{"type":"object","properties":{
  "token_ids":{"type":"array","items":{"type":"integer","minimum":0,"maximum":4294967295},
   "description":"The prompt; only complete blocks count. In MessagePack also a bin of little-endian u32"},
@@ -182,10 +187,13 @@ http_reply openapi_reply(std::string_view version) {
     append_route(body, each);
   }
   body += ',';
+  append_store_paths(body);
+  body += ',';
   append_coordinator_paths(body);
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
   body.back() = ',';
+  append_store_schemas(body);
   append_coordinator_schemas(body);
   body += "}}}";
   return ok_reply(std::move(body), wire_form::json);

@@ -61,6 +61,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
+  self->sink_.attach(self);
   co_await self->listen();
   self->socket_.reset();
   self->replay_.reset();

@@ -12,6 +12,7 @@
 #include "core/stream_fsm.hpp"
 #include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
+#include "net/index_inlet.hpp"
 #include "net/replay_client.hpp"
 #include "net/stream_news.hpp"
 #include "net/stream_sink.hpp"
@@ -25,7 +26,7 @@ namespace kvc::net {
 /// went. It holds the batch in hand, which stays where it was received until it has been applied. Live batches that come during a replay
 /// wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
 /// spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
-class stream_listener final : public evictable {
+class stream_listener final : public evictable, public index_inlet {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
                   service_info service);
@@ -38,6 +39,10 @@ class stream_listener final : public evictable {
 
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
   [[nodiscard]] std::size_t bytes() const override { return sink_.blocks().bytes(); }
+
+  void take_aside(core::event_batch batch) override {
+    if (!stopping_) sink_.take_aside(std::move(batch));
+  }
 
   /// Tells some more of the worker's blocks into `turn`; its end when the stream is gone. To be awaited on the worker's lane.
   [[nodiscard]] static asio::awaitable<void> tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn);

@@ -44,7 +44,10 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       registration_(service.registration),
       decoder_(service.registration.type, media, service.registration.partition.salt),
       applier_(service.registration, member_of(service), catalog, options_of(home, service, settings)),
-      media_(&media) {}
+      media_(&media),
+      objects_(service.objects),
+      object_source_{service.registration.backend_id.empty() ? service.registration.worker.instance : service.registration.backend_id,
+                     service.registration.partition.tenant} {}
 
 void stream_sink::reject(std::optional<core::seqno> number, std::string_view what, error_code why) {
   core::stream_status::add(status_->rejected, 1);
@@ -95,6 +98,7 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   while (!applier_.apply_some(batch_, at, piece, tally)) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
+  if (objects_ != nullptr) co_await keep_objects();
   is_in_between_ = false;
   count(tally);
   const auto took = std::chrono::steady_clock::now() - begun;
@@ -144,6 +148,7 @@ void stream_sink::count(const core::apply_tally& tally) {
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
   if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delay();
+  apply_waiting();
   show_blocks();
 }
 
@@ -222,6 +227,10 @@ asio::awaitable<std::uint64_t> stream_sink::drop_all() {
     show_blocks();
     co_await lane_->turns.next();
   }
+  for (const std::string& each : backends_) {
+    while (!objects_->forget_some(each, settings_->blocks_per_turn)) co_await lane_->turns.next();
+  }
+  aside_.clear();  // said about blocks that have gone
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();

@@ -4,17 +4,22 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/event_applier.hpp"
 #include "core/stream_status.hpp"
 #include "net/event_codec.hpp"
 #include "net/fleet_service.hpp"
+#include "net/index_inlet.hpp"
+#include "net/object_shelves.hpp"
 
 namespace kvc::net {
 
@@ -29,6 +34,11 @@ class stream_sink {
 
   /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
   [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
+
+  /// Where the backends this stream speaks for can be told what was found out about them; see index_inlet.
+  void attach(std::weak_ptr<index_inlet> inlet) { inlet_ = std::move(inlet); }
+  /// Applies events that are not the publisher's, now or once what has been begun is finished.
+  void take_aside(core::event_batch batch);
 
   /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
   [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
@@ -60,6 +70,10 @@ class stream_sink {
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
 
  private:
+  [[nodiscard]] asio::awaitable<void> keep_objects();
+  void note_backend(const std::string& name);
+  void apply_aside(const core::event_batch& batch);
+  void apply_waiting();
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
@@ -78,6 +92,11 @@ class stream_sink {
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
   bool is_in_between_ = false;
+  object_shelves* objects_;           ///< null: its events are about no objects
+  core::object_source object_source_;
+  std::set<std::string> backends_;    ///< those whose objects it has spoken about
+  std::weak_ptr<index_inlet> inlet_;
+  std::deque<core::event_batch> aside_;  ///< waiting for the end of what has been begun
 };
 
 }  // namespace kvc::net

@@ -142,6 +142,24 @@ BOOST_AUTO_TEST_CASE(what_is_doubted_counts_as_never_known_until_it_is_heard_of_
   BOOST_TEST(table.next_doubtful(first) == no_record);
 }
 
+BOOST_AUTO_TEST_CASE(many_look_ups_find_what_single_ones_do) {
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "ada");
+  const std::uint32_t other = table.owner("store", "bob");
+  for (int i = 0; i < 1'000; i += 2) table.add(owner, "key " + std::to_string(i), {memory, complete, ""}, 1);
+  for (int i = 0; i < 1'000; i += 3) table.add(other, "key " + std::to_string(i), {memory, complete, ""}, 1);
+  std::vector<std::string> names;
+  for (int i = 0; i < 1'000; ++i) names.push_back("key " + std::to_string(i));
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  std::vector<std::uint32_t> found(keys.size());
+  table.find_all(owner, keys, found);
+
+  for (std::size_t i = 0; i < keys.size(); ++i) BOOST_REQUIRE(found[i] == table.find(owner, keys[i]));
+  BOOST_TEST((table.owners_of("store") == std::vector<std::uint32_t>{owner, other}));
+  BOOST_TEST(table.owners_of("stor").empty());
+  BOOST_TEST(table.tenant_of(other) == "bob");
+}
+
 BOOST_AUTO_TEST_CASE(owners_are_bounded) {
   object_table table({.most_owners = 2});
 
