@@ -52,7 +52,10 @@ asio::awaitable<void> store_play::settle() {
 bool store_play::agrees(const std::string& key, std::int64_t told) const {
   const store_storage::object* what = world_.storage.find(key);
   const bool is_there = what != nullptr && what->is_anywhere();
-  return told == (is_there ? 1 : 0) || (is_there && told == 0 && unheard_.contains(key));
+  if (told == (is_there ? 1 : 0)) return true;
+  // A list with such a key in it comes apart, so that nobody can ask where it is: what is silent about it, stays unknown.
+  const bool cannot_be_asked = key.find(',') != std::string::npos && (told == 0 || told == 1);
+  return cannot_be_asked || (is_there && told == 0 && unheard_.contains(key));
 }
 
 /// Those of the keys about which the conductor is wrong at this moment.

@@ -38,4 +38,38 @@ BOOST_AUTO_TEST_CASE(a_stand_in_store_agrees_with_the_real_server) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_demo_brings_a_prompt_to_memory) {
+  // What `etc/run --with-store` shows.
+  const std::string simulator = test::built_program("perf/kv-conductor-sim");
+  if (!std::filesystem::exists(simulator)) {
+    BOOST_TEST_MESSAGE("this build has no simulator");
+    return;
+  }
+  test::conductor_process server;
+  BOOST_REQUIRE(server.port() != 0);
+
+  test::child_process demo({simulator, "store", "--demo", "--conductor", "127.0.0.1:" + std::to_string(server.port())});
+
+  BOOST_TEST(demo.wait_for("because"), demo.output());
+  const auto code = demo.wait_for_end();
+  BOOST_REQUIRE(code);
+  BOOST_TEST(*code == 0, demo.output());
+}
+
+BOOST_AUTO_TEST_CASE(probes_are_measured_against_the_real_server) {
+  // A small run of the benchmark, so that it cannot rot; its figures mean nothing here.
+  const std::string bench = test::built_program("perf/kv-conductor-bench");
+  if (!std::filesystem::exists(bench)) {
+    BOOST_TEST_MESSAGE("this build has no benchmark");
+    return;
+  }
+  test::child_process run({bench, "exist", "--server", test::built_program("kv-conductor"), "--objects", "1000", "--stored", "500",
+                           "--probes", "200", "--load-cpu", "0", "--no-yardstick", "--json"});
+
+  BOOST_TEST(run.wait_for("prefetch_p99_ratio"), run.output());
+  const auto code = run.wait_for_end();
+  BOOST_REQUIRE(code);
+  BOOST_TEST(*code == 0, run.output());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
