@@ -62,13 +62,14 @@ void run_exist_memory(std::size_t objects, bench_report& report) {
   sim::dice random(7);
   double found_s = 0;
   std::size_t found = 0;
+  std::vector<std::uint32_t> numbers(keys_per_probe);
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::string& each : keys) each = exist_key(random.below(static_cast<std::uint32_t>(objects)));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
     const auto began = steady::now();
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < at_once; ++i) {
-      if (i + ahead < at_once) table.prefetch(owner, keys[i + ahead]);
-      found += table.find(owner, keys[i]) != core::no_record ? 1 : 0;
+    for (std::size_t first = 0; first < at_once; first += keys_per_probe) {
+      table.find_all(owner, std::span(views).subspan(first, keys_per_probe), numbers);
+      found += keys_per_probe - static_cast<std::size_t>(std::ranges::count(numbers, core::no_record));
     }
     found_s += seconds_since(began);
   }
