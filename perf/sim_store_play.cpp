@@ -40,9 +40,8 @@ store_options filled_later(store_options chosen) {
 store_play::store_play(const store_options& chosen)
     : store_(filled_later(chosen)),
       world_(store_.world()),
-      conductor_(world_.home.context.get_executor(), chosen.conductor_host, chosen.conductor_port) {
-  outcome_.objects = chosen.objects;  // until the end: how many to put
-}
+      conductor_(world_.home.context.get_executor(), chosen.conductor_host, chosen.conductor_port),
+      objects_to_put_(chosen.objects) {}
 
 store_play::~store_play() = default;
 
@@ -109,39 +108,6 @@ asio::awaitable<void> store_play::nap(steady::duration length) {
   boost::system::error_code woken;
   world_.news.expires_after(length);
   co_await world_.news.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-}
-
-std::string store_play::instance(std::size_t master) {
-  return "store-" + std::to_string(master);
-}
-
-asio::awaitable<void> store_play::register_all() {
-  for (std::size_t master = 0; master < world_.publishers.size() && world_.complaint_count() == 0; ++master) {
-    std::string body = store_publisher_body(world_.chosen, instance(master), store_.endpoint(master), store_.replay_endpoint(master));
-    const auto registered = co_await ask("POST", "/register", std::move(body));
-    if (registered && registered->status != 200) {
-      world_.complain("POST /register answered " + std::to_string(registered->status) + ": " + registered->body.substr(0, 200));
-    }
-    co_await be_heard(master);
-  }
-  if (world_.complaint_count() != 0) co_return;
-  std::string body = store_executor_body(world_.chosen, store_.url(0));
-  const auto known = co_await ask("POST", "/stores", std::move(body));
-  if (known && (known->status < 200 || known->status > 299)) {
-    world_.complain("POST /stores answered " + std::to_string(known->status) + ": " + known->body.substr(0, 200));
-  }
-}
-
-/// A subscription takes effect some time after it is asked for, and the master has no replay: sends empty batches until one has arrived.
-asio::awaitable<void> store_play::be_heard(std::size_t master) {
-  const auto deadline = steady::now() + store_patience;
-  while (world_.complaint_count() == 0 && !world_.is_stopping) {
-    world_.publishers[master]->beat();
-    co_await nap(std::chrono::milliseconds(10));
-    const auto rows = co_await ask("GET", "/services", {});
-    if (rows && read_applied(rows->body, instance(master)) > 0) co_return;
-    if (steady::now() > deadline) world_.complain("the conductor does not hear the publisher of " + instance(master));
-  }
 }
 
 asio::awaitable<std::optional<exist_answer>> store_play::probe(std::span<const std::string> keys, bool with_prefetch) {
@@ -279,23 +245,10 @@ asio::awaitable<void> store_play::show_progress() {
   }
 }
 
-asio::awaitable<void> store_play::leave() {
-  const auto forgotten = co_await ask("DELETE", "/stores/" + world_.chosen.backend, {});
-  if (forgotten && forgotten->status != 200 && forgotten->status != 204) {
-    world_.complain("DELETE /stores answered " + std::to_string(forgotten->status));
-  }
-  for (std::size_t master = 0; master < world_.publishers.size(); ++master) {
-    std::string body = R"({"instance_id":")" + instance(master) + R"(","tenant_id":")" + world_.chosen.tenant + "\"}";
-    const auto gone = co_await ask("POST", "/unregister", std::move(body));
-    if (gone && gone->status != 200) world_.complain("POST /unregister answered " + std::to_string(gone->status));
-  }
-}
-
 asio::awaitable<void> store_play::whole(bool with_progress) {
-  const std::uint64_t objects = std::exchange(outcome_.objects, 0);
   co_await register_all();
   if (world_.complaint_count() == 0) {
-    for (std::uint64_t i = 0; i < objects; ++i) {
+    for (std::uint64_t i = 0; i < objects_to_put_; ++i) {
       auto made = world_.new_object();
       const bool with_disk = world_.random.unit() < world_.chosen.disk_share;
       ever_.push_back(made.key);

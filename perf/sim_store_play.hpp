@@ -61,14 +61,16 @@ class store_play {
 
   [[nodiscard]] boost::asio::awaitable<void> go_on(bool with_progress, std::promise<void>& ended);
   [[nodiscard]] boost::asio::awaitable<void> whole(bool with_progress);
-  [[nodiscard]] boost::asio::awaitable<void> register_all();
-  [[nodiscard]] boost::asio::awaitable<void> be_heard(std::size_t master);
   [[nodiscard]] boost::asio::awaitable<void> play();
   [[nodiscard]] boost::asio::awaitable<void> turn(std::uint32_t events);
   void have_trouble();
   void work(std::uint32_t events);
   [[nodiscard]] boost::asio::awaitable<void> probe_some();
   [[nodiscard]] boost::asio::awaitable<void> show_progress();
+
+  // Registering (sim_store_joining.cpp).
+  [[nodiscard]] boost::asio::awaitable<void> register_all();
+  [[nodiscard]] boost::asio::awaitable<void> be_heard(std::size_t master);
   [[nodiscard]] boost::asio::awaitable<void> leave();
 
   // The end (sim_store_settling.cpp).
@@ -87,6 +89,7 @@ class store_play {
   store_cluster store_;
   store_world& world_;
   net::http_client conductor_;
+  const std::uint64_t objects_to_put_;  ///< at the start
   std::unique_ptr<boost::asio::signal_set> signals_;
   std::vector<std::string> ever_;  ///< every key there has been, in the order of their making
   std::set<std::string> unheard_;  ///< those whose put was dropped on its way
