@@ -20,8 +20,8 @@ constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 
 core::stream_rules rules_of(const core::registration& from, const stream_settings& settings) {
   core::stream_rules rules;
-  rules.first = core::first_seqno(from.type);
   rules.has_replay = !from.replay_endpoint.empty();
+  rules.first = core::first_seqno(from.type, rules.has_replay);
   rules.replay.attempts = settings.replay_attempts;
   rules.replay_timeout = settings.replay_timeout;
   rules.idle_check = settings.idle_check;
