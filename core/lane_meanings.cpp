@@ -16,7 +16,7 @@ void lane_blocks::explain(engine_hash name, const place& here) const {
   if (!options_.explains_names) return;
   const partition& home = *homes_[here.home];
   if (!home.names()->is_in_use() || !home.names()->is_watched(name)) return;
-  home.names()->tell(name, home.adapter(), hash_of(here));
+  home.names()->tell(name, {name_meaning::state::known, home.adapter(), hash_of(here)});
 }
 
 void lane_blocks::explain(std::span<const engine_hash> names, std::span<const local_hash> locals, const run_stretch& where,
@@ -34,7 +34,7 @@ void lane_blocks::explain(std::span<const engine_hash> names, std::span<const lo
     }
     previous =
         previous ? roll(*previous, locals[i], in.seed()) : seq_hash_at(*where.in, where.start + static_cast<std::uint32_t>(i), in.seed());
-    board.tell(names[i], in.adapter(), *previous);
+    board.tell(names[i], {name_meaning::state::known, in.adapter(), *previous});
   }
 }
 

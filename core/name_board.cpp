@@ -103,8 +103,8 @@ bool name_board::is_watched(engine_hash name) const {
   return in->names.contains(name.get());
 }
 
-void name_board::tell(engine_hash name, std::uint16_t adapter, seq_hash block) {
-  if (adapter >= max_adapters) return;
+void name_board::tell(engine_hash name, const name_meaning& told) {
+  if (told.adapter >= max_adapters) return;
   shard* const in = shard_of(name);
   if (in == nullptr) return;
   boost::container::small_vector<std::shared_ptr<name_listener>, 4> listeners;
@@ -114,9 +114,9 @@ void name_board::tell(engine_hash name, std::uint16_t adapter, seq_hash block) {
     const auto found = in->names.find(name.get());
     if (found == in->names.end()) return;
     name_meaning& means = found->second.means;
-    const name_meaning told{name_meaning::state::known, adapter, block};
-    if (means == told || means.what == name_meaning::state::doubtful) return;
-    means = means.what == name_meaning::state::unknown ? told : name_meaning{name_meaning::state::doubtful, 0, seq_hash{}};
+    if (means.what == name_meaning::state::doubtful || means.is_same(told) || means.refines(told)) return;
+    const bool is_news = means.what == name_meaning::state::unknown || told.refines(means);
+    means = is_news ? told : name_meaning{.what = name_meaning::state::doubtful};
     what.means = means;
     listeners.assign(found->second.listeners.begin(), found->second.listeners.end());
   }

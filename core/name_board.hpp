@@ -25,8 +25,16 @@ struct name_meaning {
   state what = state::unknown;
   std::uint16_t adapter = 0;  ///< whose partition the block is in; see name_board::adapter
   seq_hash block{};
+  std::shared_ptr<const std::vector<seq_hash>> before = {};  ///< blocks in front of it, where the name is of several; null: none
 
-  friend bool operator==(const name_meaning&, const name_meaning&) = default;
+  [[nodiscard]] bool is_same(const name_meaning& other) const noexcept {
+    return what == other.what && adapter == other.adapter && block == other.block &&
+           (before == other.before || (before && other.before && *before == *other.before));
+  }
+  /// Whether this says the same as `other`, and more: the blocks in front of it as well.
+  [[nodiscard]] bool refines(const name_meaning& other) const noexcept {
+    return what == other.what && adapter == other.adapter && block == other.block && before && !other.before;
+  }
 };
 
 /// Whoever waits for the meaning of names: the inbox of one pool.
@@ -86,8 +94,8 @@ class name_board {
   [[nodiscard]] bool is_in_use() const noexcept { return watched_.load(std::memory_order_relaxed) != 0; }
   /// Whether somebody wants to know of this name.
   [[nodiscard]] bool is_watched(engine_hash name) const;
-  /// An engine means this block by `name`.
-  void tell(engine_hash name, std::uint16_t adapter, seq_hash block);
+  /// An engine means this by `name`; `told` is known.
+  void tell(engine_hash name, const name_meaning& told);
 
   [[nodiscard]] std::size_t watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
 

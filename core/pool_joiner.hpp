@@ -110,7 +110,7 @@ class pool_joiner {
   struct node {
     engine_hash name{};
     seq_hash block{};
-    seq_hash told{};
+    name_meaning told;                                ///< by engines; its adapter is that of `told_home`
     std::unique_ptr<std::vector<seq_hash>> before;    ///< blocks in front of `block`, when an object holds several
     std::unique_ptr<std::vector<local_hash>> locals;  ///< by tokens
     std::uint32_t parent = no_record;                 ///< with locals; none: root
@@ -122,7 +122,6 @@ class pool_joiner {
     std::uint16_t told_home = 0;
     std::uint16_t placed_home = 0;
     state is = state::waiting;
-    name_meaning::state told_as = name_meaning::state::unknown;
     bool may_be_sequence = false;
     bool is_watched = false;
   };

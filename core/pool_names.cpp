@@ -83,16 +83,16 @@ void pool_joiner::tell(std::uint16_t home, engine_hash name, const name_meaning&
   if (known == nullptr || means.what == name_meaning::state::unknown) return;
   const std::uint32_t number = *known;
   node& which = nodes_[number];
-  if (which.told_as == name_meaning::state::doubtful) return;  // words of several lanes may overtake each other: doubt stays
+  if (which.told.what == name_meaning::state::doubtful) return;  // words of several lanes may overtake each other: doubt stays
   if (means.what == name_meaning::state::known) {
+    if (which.told.refines(means)) return;
     const std::uint16_t told_home = around_->home_of(home, means.adapter);
     if (told_home == no_home) return;
-    const bool is_other = which.told_as == name_meaning::state::known && (which.told != means.block || which.told_home != told_home);
-    which.told = means.block;
+    const bool is_other = which.told.what == name_meaning::state::known && !which.told.is_same(means) && !means.refines(which.told);
+    which.told = is_other ? name_meaning{.what = name_meaning::state::doubtful} : means;
     which.told_home = told_home;
-    which.told_as = is_other ? name_meaning::state::doubtful : name_meaning::state::known;
   } else {
-    which.told_as = name_meaning::state::doubtful;
+    which.told.what = name_meaning::state::doubtful;
   }
   const bool was_waiting = which.is == state::waiting;
   place(number);
@@ -114,14 +114,12 @@ pool_joiner::where pool_joiner::place_of(const node& which) const {
       return found;
     }
   }
-  switch (which.told_as) {
-    case name_meaning::state::known:
-      return at(state::placed, which.told_home, which.told);
-    case name_meaning::state::doubtful:
-      return at(state::doubtful, which.home, {});
-    case name_meaning::state::unknown:
-      break;
+  if (which.told.what == name_meaning::state::known) {
+    where found = at(state::placed, which.told_home, which.told.block);
+    if (which.told.before) found.blocks.insert(found.blocks.begin(), which.told.before->begin(), which.told.before->end());
+    return found;
   }
+  if (which.told.what == name_meaning::state::doubtful) return at(state::doubtful, which.home, {});
   return at(which.may_be_sequence ? state::placed : state::waiting, which.home, seq_hash{which.name.get()});
 }
 

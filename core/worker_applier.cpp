@@ -162,6 +162,11 @@ void worker_applier::store_pages(const stored_event& stored, const store_command
   pages.page_tokens = stored.scope.block_size;
   pages.tokens = std::span(stored.tokens).first(usable * pages.page_tokens);
   pages_.store(pages, tally);
+  name_board& board = *command.home->names();
+  if (pool_ || !board.is_in_use()) return;
+  for (const engine_hash name : pages.names) {
+    if (board.is_watched(name)) explain(name, board);  // all of it: the blocks themselves have told of the last one only
+  }
 }
 
 void worker_applier::store_by_name(store_command command, apply_tally& tally) {
@@ -218,10 +223,22 @@ void worker_applier::move(const object_event& moved, apply_tally& tally) {
 }
 
 void worker_applier::answer(const name_question& asked) {
-  for (const engine_hash name : asked.names) {
-    const auto means = blocks_.meaning_of(name);
-    if (means && means->home->names() == asked.board) asked.board->tell(name, means->home->adapter(), means->block);
+  for (const engine_hash name : asked.names) explain(name, *asked.board);
+}
+
+void worker_applier::explain(engine_hash name, name_board& to) {
+  const auto means = blocks_.meaning_of(name);
+  if (!means || means->home->names().get() != &to) return;
+  name_meaning told{name_meaning::state::known, means->home->adapter(), means->block};
+  if (pages_.pages() != 0 && pages_.names_in(name, unpaged_) && unpaged_.size() > 1) {
+    auto before = std::make_shared<std::vector<seq_hash>>();
+    for (std::size_t i = 0; i + 1 < unpaged_.size(); ++i) {
+      const auto inner = blocks_.meaning_of(unpaged_[i]);
+      if (inner && inner->home == means->home) before->push_back(inner->block);
+    }
+    if (before->size() + 1 == unpaged_.size()) told.before = std::move(before);
   }
+  to.tell(name, told);
 }
 
 media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const {

@@ -87,6 +87,8 @@ class worker_applier {
   [[nodiscard]] std::span<const engine_hash> names_in_group(std::span<const engine_hash> names, std::uint32_t group);
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
   void check_standard(const stored_event& stored, const partition& home);
+  /// Tells the board what a name means, if the worker knows.
+  void explain(engine_hash name, name_board& to);
   void remove_blocks(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);

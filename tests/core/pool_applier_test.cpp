@@ -191,6 +191,33 @@ BOOST_AUTO_TEST_CASE(keys_may_tell_the_number_of_ranks_themselves) {
   BOOST_TEST(at.depth(idle, {1, 2}) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_chunk_is_all_of_its_blocks) {
+  // LMCache's chunks are larger than the engine's blocks, and told of in the engine's stream: before the store's objects, or after.
+  scene at;
+  auto& engine = at.engine("a");
+  auto& idle = at.engine("b");
+  auto& store = at.pool();
+  const auto chunk = [](std::uint64_t name, const words& tokens, std::optional<std::uint64_t> parent) {
+    event made = store_of({name}, tokens, parent);
+    std::get<stored_event>(made).scope.block_size = 6;
+    std::get<stored_event>(made).scope.medium = medium_id::cpu;
+    return made;
+  };
+  engine.apply(chunk(0xb, {1, 2, 3, 4, 5, 6}, {}));
+  store.apply(object_of("vllm@m@1@0@b@half"));
+  store.apply(object_of("vllm@m@1@0@c@half"));
+  at.settle();
+  BOOST_TEST(at.depth(idle, {1, 2, 3, 4, 5, 6}) == 3U);
+  engine.apply(chunk(0xc, {7, 8, 9, 10, 11, 12}, 0xb));
+  at.settle();
+  engine.apply(cleared_event{.scope = applier::on(medium_id::cpu)});
+  BOOST_TEST(at.depth(idle, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}) == 6U);
+  store.apply(object_of("vllm@m@1@0@b@half", change::removed));
+  BOOST_TEST(at.depth(idle, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}) == 0U);
+  store.apply(object_of("vllm@m@1@0@c@half", change::removed));
+  BOOST_TEST(store.applier->names() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(halves_and_layers_are_parts) {
   // SGLang writes keys and values apart, Ascend's layerwise connector each layer; SGLang names a block by the other end of its digest.
   scene at;
