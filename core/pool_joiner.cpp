@@ -172,7 +172,8 @@ void pool_joiner::refresh(std::uint32_t number) {
   hold(which, static_cast<media_mask>(held & ~wanted), holding::ends);
   hold(which, static_cast<media_mask>(wanted & ~held), holding::begins);
   const bool is_incomplete = is_placed && wanted == 0;
-  if (is_incomplete != which.is_incomplete) figures_.incomplete += is_incomplete ? 1 : std::size_t(-1);
+  if (is_incomplete && !which.is_incomplete) ++figures_.incomplete;
+  if (!is_incomplete && which.is_incomplete) --figures_.incomplete;
   which.is_incomplete = is_incomplete;
 }
 
