@@ -1,11 +1,14 @@
 // Reads JSON whose shape is known, straight from the bytes, and gives up at the first thing that is not as plain as clients write it.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "net/number_list.hpp"
 
 namespace kvc::net {
 
@@ -54,14 +57,20 @@ class plain_json {
     return true;
   }
 
-  /// A list of whole numbers from 0, of at most 15 digits, appended one by one with `push_back`. For lists without blanks.
+  /// A list of whole numbers from 0, of at most 15 digits, appended to a vector of 64-bit numbers. For lists without blanks.
   template <class Numbers>
   [[nodiscard]] bool whole_numbers(Numbers& into) {
     if (!take('[')) return false;
     if (take(']')) return true;
     for (;;) {
+      for (std::array<std::uint64_t, 512> some;;) {
+        const auto [count, rest] = read_short_numbers(at_, end_, some);
+        into.insert(into.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
+        at_ = rest;
+        if (count + least_room_for_numbers <= some.size()) break;
+      }
       std::uint64_t number = 0;
-      if (!short_number(number)) return false;
+      if (!other_number(number)) return false;
       into.push_back(number);
       if (at_ == end_) return false;
       const char behind = *at_++;
@@ -127,27 +136,9 @@ class plain_json {
     return at;
   }
 
-  [[nodiscard]] bool short_number(std::uint64_t& into) noexcept {
+  /// One that `read_short_numbers` left: the last, or a long one.
+  [[nodiscard]] bool other_number(std::uint64_t& into) noexcept {
     const char* const begin = at_;
-    if constexpr (std::endian::native == std::endian::little) {
-      // Up to seven digits at once, without a branch per digit: no branch can foretell how long a token is.
-      if (end_ - at_ >= 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, at_, sizeof(word));
-        word -= 0x3030303030303030;  // digits become 0 to 9; a borrow reaches later bytes only
-        const std::uint64_t others = (word | (word + 0x7676767676767676)) & 0x8080808080808080;  // the lowest mark is right
-        if (others != 0) {
-          const int digits = std::countr_zero(others) / 8;
-          if (digits == 0 || (*begin == '0' && digits > 1)) return false;
-          word <<= 64 - 8 * digits;  // as if zeros stood before it
-          word = (word * 10 + (word >> 8)) & 0x00FF00FF00FF00FF;
-          word = (word * 100 + (word >> 16)) & 0x0000FFFF0000FFFF;
-          into = (word * 10'000 + (word >> 32)) & 0xFFFFFFFF;
-          at_ += digits;
-          return true;
-        }
-      }
-    }
     into = 0;
     for (; at_ != end_ && *at_ >= '0' && *at_ <= '9'; ++at_) {
       if (at_ - begin == 15) return false;
