@@ -28,7 +28,10 @@ class partition {
  public:
   /// `names`: of the partitions that differ from this one by their adapter only; null: there is none yet.
   partition(partition_key key, std::uint64_t seed, std::shared_ptr<name_board> names = {})
-      : key_(std::move(key)), index_(seed), names_(names ? std::move(names) : std::make_shared<name_board>()), adapter_(names_->adapter(key_.lora)) {}
+      : key_(std::move(key)),
+        index_(seed),
+        names_(names ? std::move(names) : std::make_shared<name_board>()),
+        adapter_(names_->adapter(key_.lora)) {}
 
   [[nodiscard]] const partition_key& key() const noexcept { return key_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return index_.seed(); }

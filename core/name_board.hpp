@@ -86,7 +86,7 @@ class name_board {
   /// Its name. Precondition: the number was given out, and is below `max_adapters`.
   [[nodiscard]] std::string adapter_name(std::uint16_t number) const;
 
-  /// From now on `who` hears when the meaning of `name` changes; the answer is what it means now. At most one watch per name and listener.
+  /// From now on `who` hears when the meaning of `name` changes; the answer is what it means now. Each watch is ended by itself.
   [[nodiscard]] name_meaning watch(engine_hash name, const std::shared_ptr<name_listener>& who);
   void unwatch(engine_hash name, const name_listener* who);
 

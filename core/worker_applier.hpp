@@ -42,8 +42,8 @@ struct applier_options {
 /// the names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is
 /// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
 /// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
-/// It clears the partitions that agree with every dimension it names: all of them when it names none. What a pool says of objects, or of blocks
-/// that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
+/// It clears the partitions that agree with every dimension it names: all of them when it names none. What a pool says of objects, or of
+/// blocks that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
 class worker_applier {
  public:
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -110,7 +110,7 @@ class worker_applier {
   std::vector<engine_hash> unpaged_;
   std::vector<engine_hash> left_;  ///< of a removal: what is none of the pool's objects
   std::vector<local_hash> locals_;
-  bool is_pool_cleared_ = false;  ///< by the clear under way
+  bool is_pool_cleared_ = false;        ///< by the clear under way
   std::unique_ptr<pool_applier> pool_;  ///< last: it holds blocks of `blocks_`
 };
 

@@ -148,7 +148,8 @@ http_reply list_partitions(const api_context& context, const http_request& reque
     out.member("refused_slots", index.slots().refused());
     out.member("bytes", index.bytes());
     out.member("workers", partition->members.size());
-    const auto pools = std::ranges::count_if(partition->members, [](const core::member& each) { return each.key.kind == core::publisher_class::pool; });
+    const auto pools =
+        std::ranges::count_if(partition->members, [](const core::member& each) { return each.key.kind == core::publisher_class::pool; });
     out.member("pools", static_cast<std::uint64_t>(pools));
     out.member("pool_names", partition->partition->names()->watched());
     out.end_object();
