@@ -55,9 +55,9 @@ class stream_sink {
   /// what its events say and what is given up are kept apart.
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
 
-  /// For pools: takes in what engines have told meanwhile and what the time has made sure, and asks what there is to ask. False when there is
-  /// more to do; nothing is done in the middle of a batch, which does it itself at its end. Not for coroutines: it does a bounded piece and
-  /// returns.
+  /// For pools: takes in what engines have told meanwhile and what the time has made sure, and asks what there is to ask. False when there
+  /// is more to do; nothing is done in the middle of a batch, which does it itself at its end. Not for coroutines: it does a bounded piece
+  /// and returns.
   [[nodiscard]] bool catch_up(std::chrono::steady_clock::time_point now);
   /// Parts of blocks are being waited for, so that time alone may change something.
   [[nodiscard]] bool is_waiting_for_parts() const { return applier_.is_pool() && applier_.pooled().unsure != 0; }
