@@ -201,15 +201,15 @@ class members_seen {
  public:
   /// False when it was there before.
   [[nodiscard]] bool add(unsigned member) noexcept {
-    const std::uint32_t bit = 1U << member;
+    const std::uint64_t bit = std::uint64_t{1} << member;
     const bool is_new = (seen_ & bit) == 0;
     seen_ |= bit;
     return is_new;
   }
-  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((1U << count) - 1)) == (1U << count) - 1; }
+  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((std::uint64_t{1} << count) - 1)) == (std::uint64_t{1} << count) - 1; }
 
  private:
-  std::uint32_t seen_ = 0;
+  std::uint64_t seen_ = 0;
 };
 
 }  // namespace kvc::net

@@ -15,7 +15,7 @@ using kind = tape_node::kind;
 /// Longer texts are for the general reader, which has a bound for them.
 constexpr std::size_t longest_text = 4'096;
 
-static_assert(member_count <= 32, "members_seen has a bit for each");
+static_assert(member_count <= 64, "members_seen has a bit for each");
 
 class plain_query {
  public:
