@@ -52,6 +52,8 @@ void stream_sink::apply_aside(const core::event_batch& batch) {
   core::apply_tally tally;
   core::event_applier::progress at;
   while (!applier_.apply_some(batch, at, settings_->blocks_per_turn, tally)) continue;
+  while (!applier_.catch_up_some(settings_->blocks_per_turn, tally)) continue;
+  asker_.ask(applier_);
   lane_->counters.stored_blocks.add(tally.stored + tally.repeated + tally.moved);
   lane_->counters.removed_blocks.add(tally.removed);
   lane_->counters.orphaned_blocks.add(tally.orphaned);
