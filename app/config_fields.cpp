@@ -221,7 +221,7 @@ constexpr std::array rows{
                "blocks that one query may have promoted"},
     field_info{"stores", "promotion_hits", whole(KVC_AT(stores.promotion_hits), 1, 100), "must not be below the master's promotion_admission_threshold",
                "how often a Mooncake master is asked for an object so that it promotes it"},
-    field_info{"stores", "reconcile_age_ms", whole(KVC_AT(stores.reconcile_age), 0, day_ms), "",
+    field_info{"stores", "reconcile_age_ms", whole(KVC_AT(stores.reconcile_age), 0, day_ms), "0 = always",
                "what is known of an object for longer is read again from its store when somebody asks for it"},
     field_info{"stores", "reconcile_rate", whole(KVC_AT(stores.reconcile_rate), 0, 1'000'000), "0 = nothing is read again",
                "objects read again per second and store, asked for or not"},
