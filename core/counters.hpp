@@ -116,7 +116,7 @@ struct alignas(64) lane_counters {
   lane_counter reblocked_pages;       ///< blocks of another size than registered that were taken apart or joined
   lane_counter reblocked_blocks;      ///< blocks of the registered size that were made of them
   lane_counter uncounted_blocks;      ///< stored in groups that cannot answer for a prefix
-  lane_counter unplaced_events;       ///< about objects whose blocks are not known
+  lane_counter unplaced_events;       ///< about objects whose blocks nothing names
   event_counters decoded;
   std::array<lane_counter, exist_result_count> probes;  ///< keys of POST /exist
   lane_counter object_events;         ///< replicas of objects that came or went

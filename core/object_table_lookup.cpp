@@ -9,8 +9,8 @@ namespace kvc::core {
 
 void object_table::find_all(std::uint32_t owner, std::span<const std::string_view> keys, std::span<std::uint32_t> found) const {
   // A look-up waits for memory three times: the table's line, the record, its key. With a group in flight each wait is paid for once per
-  // group. Sixteen fill the line buffers of the CPUs in use.
-  constexpr std::size_t group = 16;
+  // group. 128 keys among five million objects: 61 us one by one, 7.9 in groups of 16, 5.9 of 32, 5.4 of 128.
+  constexpr std::size_t group = 32;
   std::array<std::uint64_t, group> hashes{};
   std::array<std::uint32_t, group> candidates{};
   for (std::size_t begin = 0; begin < keys.size(); begin += group) {

@@ -13,14 +13,14 @@ namespace kvc::core {
 
 /// The ways in which a store's events leave out what happened (store-prefetch.md, "Tier truth").
 enum class difference : std::uint8_t {
-  appeared,     ///< we did not know the object
-  vanished,     ///< it is gone: removed silently, or its segment or client was lost
-  promoted,     ///< it is in memory, and was not
-  offloaded,    ///< it is on a disk, and was not
-  evicted,      ///< it is in memory no more
-  disk_lost,    ///< it is on a disk no more
-  other_disk,   ///< the disk is of the other kind
-  in_flight,    ///< a put or a promotion has begun, or come to nothing
+  appeared,    ///< we did not know the object
+  vanished,    ///< it is gone: removed silently, or its segment or client was lost
+  promoted,    ///< it is in memory, and was not
+  offloaded,   ///< it is on a disk, and was not
+  evicted,     ///< it is in memory no more
+  disk_lost,   ///< it is on a disk no more
+  other_disk,  ///< the disk is of the other kind
+  in_flight,   ///< a put or a promotion has begun, or come to nothing
 };
 inline constexpr std::size_t difference_count = 8;
 inline constexpr std::array<std::string_view, difference_count> difference_names{"appeared", "vanished",  "promoted",   "offloaded",
@@ -51,7 +51,9 @@ struct reconciliation {
 [[nodiscard]] constexpr reconciliation reconcile(replica_set known, replica_set truth) noexcept {
   using enum replica_kind;
   reconciliation result;
-  const auto note = [&result](difference which) { result.found = static_cast<std::uint8_t>(result.found | 1U << static_cast<unsigned>(which)); };
+  const auto note = [&result](difference which) {
+    result.found = static_cast<std::uint8_t>(result.found | 1U << static_cast<unsigned>(which));
+  };
   if (known == truth) return result;
   const media_mask before = media_of(known);
   const media_mask after = media_of(truth);

@@ -43,6 +43,38 @@ void append_escaped(std::string& out, unsigned char control) {
 /// Printable ASCII without quotes and backslashes.
 bool is_plain(char letter) { return letter >= 0x20 && letter < 0x7F && letter != '"' && letter != '\\'; }
 
+/// Names up to this length are put together on the stack and appended once: a string grows letter by letter at some nanoseconds each.
+constexpr std::size_t longest_short = 64;
+
+/// Writes a name that needs nothing done to it with its quotes and colon; returns where it ends.
+char* write_plain_key(char* at, std::string_view name) {
+  *at++ = '"';
+  at = std::copy(name.begin(), name.end(), at);
+  *at++ = '"';
+  *at++ = ':';
+  return at;
+}
+
+/// Texts of MessagePack up to this length have a head of one byte.
+constexpr std::size_t longest_fixed = 31;
+
+/// Writes a number as MessagePack in its shortest form; returns where it ends.
+char* write_packed(char* at, std::uint64_t value) {
+  const auto write = [&at, value](unsigned head, int bytes) {
+    *at++ = static_cast<char>(head);
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) *at++ = static_cast<char>(value >> shift & 0xFFU);
+    return at;
+  };
+  if (value < 0x80) {
+    *at++ = static_cast<char>(value);
+    return at;
+  }
+  if (value <= 0xFF) return write(0xCC, 1);
+  if (value <= 0xFFFF) return write(0xCD, 2);
+  if (value <= 0xFFFF'FFFF) return write(0xCE, 4);
+  return write(0xCF, 8);
+}
+
 template <class Number>
 void append_number(std::string& out, Number value) {
   std::array<char, 32> digits;
@@ -119,9 +151,36 @@ void answer_writer::list(std::size_t elements) { open('[', elements); }
 void answer_writer::key(std::string_view name) {
   begin_value();
   after_key_ = true;
+  if (!is_json_ && name.size() <= longest_fixed) {
+    std::array<char, longest_fixed + 1> text;
+    text[0] = static_cast<char>(0xA0U | name.size());
+    out_->append(text.data(), std::ranges::copy(name, text.data() + 1).out);
+    return;
+  }
   if (!is_json_) return pack_.string(name);
+  if (name.size() <= longest_short && std::ranges::all_of(name, is_plain)) {
+    std::array<char, longest_short + 3> text;
+    out_->append(text.data(), write_plain_key(text.data(), name));
+    return;
+  }
   quoted(name);
   *out_ += ':';
+}
+
+void answer_writer::plain_member(std::string_view name, std::uint64_t value) {
+  if (name.size() > (is_json_ ? longest_short : longest_fixed)) return member(name, value);
+  std::array<char, longest_short + 32> text;
+  char* at = text.data();
+  const bool is_first = levels_[depth_ - 1].elements++ == 0;
+  if (is_json_) {
+    if (!is_first) *at++ = ',';
+    at = write_plain_key(at, name);
+    at = std::to_chars(at, text.data() + text.size(), value).ptr;
+  } else {
+    *at++ = static_cast<char>(0xA0U | name.size());
+    at = write_packed(std::copy(name.begin(), name.end(), at), value);
+  }
+  out_->append(text.data(), at);
 }
 
 void answer_writer::text(std::string_view value) {

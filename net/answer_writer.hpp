@@ -41,6 +41,8 @@ class answer_writer {
   void member(std::string_view name, const std::string& value) { key(name), text(value); }
   void member(std::string_view name, bool value) { key(name), boolean(value); }
   void member(std::string_view name, std::unsigned_integral auto value) { key(name), number(value); }
+  /// The same for a name that is printable ASCII without quotes and backslashes, which is not looked at again. For long answers.
+  void plain_member(std::string_view name, std::uint64_t value);
 
  private:
   /// A container that is open.

@@ -56,12 +56,14 @@ class answering {
     if (query_.media) asked_ = mask_of_words(*query_.media, source_.media);
     scratch_.rows.clear();
     scratch_.matched.clear();
+    scratch_.depths.clear();
     if (found != nullptr) {
       members_ = found->members;
       instances_ = found->by_worker.instances();
       hash_prompt(*found);
       if (!choose_by_levels(*found)) {
         match(*found);
+        seat_depths(found->by_worker);
         collect_rows();
         filter_rows();
       }
@@ -114,6 +116,14 @@ class answering {
     std::uint32_t deepest = scratch_.matched.pools_alone.any;
     for (const core::worker_depth& each : scratch_.matched.workers) deepest = std::max(deepest, each.any);
     source_.counters.matched_blocks.add(deepest);
+  }
+
+  /// Finds the member of every depth, once for all that asks for them.
+  void seat_depths(const core::member_map& by_worker) {
+    scratch_.depths.assign(members_.size(), &scratch_.matched.pools_alone);
+    for (const core::worker_depth& each : scratch_.matched.workers) {
+      if (const auto* const seat = by_worker.find(each.worker)) scratch_.depths[seat->member] = &each;
+    }
   }
 
   /// Finds the rows of a query that does not want all of them without looking at the others. False, and nothing done, where that cannot be.
@@ -184,7 +194,9 @@ class answering {
   [[nodiscard]] bool counts(std::size_t index, bool has_engine) const {
     return !has_engine || members_[index].key.kind == core::publisher_class::engine;
   }
-  [[nodiscard]] const core::worker_depth& depth(std::size_t index) const { return scratch_.matched.of(members_[index].id); }
+  [[nodiscard]] const core::worker_depth& depth(std::size_t index) const {
+    return scratch_.depths.empty() ? scratch_.matched.of(members_[index].id) : *scratch_.depths[index];
+  }
   [[nodiscard]] std::uint64_t in_tokens(std::uint64_t blocks) const { return blocks * query_.partition.block_size; }
 
   void filter_rows() {
@@ -210,8 +222,8 @@ class answering {
       for (std::size_t m = 0; m < core::max_media; ++m) best.on[m] = std::max(best.on[m], each.on[m]);
     }
     const unsigned columns = query_.media ? asked_ : static_cast<unsigned>(always_shown | which.seen);
-    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U));
-    out_.member("longest_matched", in_tokens(best.any));
+    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U) + (shows_pools() ? 1U : 0U));
+    out_.plain_member("longest_matched", in_tokens(best.any));
     if ((columns & core::mask_of(medium_id::gpu)) != 0) write_column(best, 0);  // before DP, as clients know it
     write_ranks(which, ranks);
     for (unsigned rest = columns & ~1U; rest != 0; rest &= rest - 1) write_column(best, static_cast<std::size_t>(std::countr_zero(rest)));
@@ -233,14 +245,19 @@ class answering {
       if (!counts(i, which.has_engine)) continue;
       std::uint64_t longest = depth(i).any;
       for (; i + 1 < which.last && is_same_rank(i, i + 1); ++i) longest = std::max<std::uint64_t>(longest, depth(i + 1).any);
-      out_.member(std::to_string(members_[i].key.rank.get()), in_tokens(longest));
+      out_.plain_member(std::to_string(members_[i].key.rank.get()), in_tokens(longest));
     }
     out_.end_object();
   }
 
   void write_column(const core::worker_depth& best, std::size_t medium) {
-    out_.member(source_.media.name(static_cast<medium_id>(medium)), in_tokens(best.on[medium]));
+    const std::string_view name = source_.media.name(static_cast<medium_id>(medium));
+    const bool is_well_known = (always_shown >> medium & 1U) != 0;
+    is_well_known ? out_.plain_member(name, in_tokens(best.on[medium])) : out_.member(name, in_tokens(best.on[medium]));
   }
+
+  /// Whether to tell what an instance with nothing of its own would have.
+  [[nodiscard]] bool shows_pools() const { return query_.detail && scope_ != nullptr && !scope_->pools.empty(); }
 
   void write_detail(const row& which, const core::worker_depth& best) {
     out_.key("tiers");
@@ -276,6 +293,7 @@ class answering {
     }
     out_.member("missing", missing);
     out_.member("seq_hashes", std::uint64_t{best.any});
+    if (shows_pools()) out_.member("pools", in_tokens(scratch_.matched.pools_alone.any));
   }
 
   const query_request& query_;

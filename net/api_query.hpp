@@ -29,6 +29,7 @@ struct query_scratch {
 
   std::vector<core::local_hash> locals;
   core::match_result matched;
+  std::vector<const core::worker_depth*> depths;  ///< by member of the partition, into `matched`; empty: not looked up for all of them
   core::match_scope scope;
   std::vector<row> rows;
   core::match_levels levels;

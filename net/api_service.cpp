@@ -1,8 +1,10 @@
 #include "net/api_service.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <utility>
 
 #include "net/answer_writer.hpp"
 #include "net/api_dump.hpp"
@@ -24,6 +26,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
+constexpr std::size_t most_reserved = 64U << 10;  ///< bytes of an answer, before it is known how long it gets
 constexpr std::size_t queries_per_turn = 16;  ///< of a batch, before other work of the lane gets a turn
 
 }  // namespace
@@ -31,6 +34,7 @@ constexpr std::size_t queries_per_turn = 16;  ///< of a batch, before other work
 struct api_service::scratch {
   request_document document;
   query_scratch query;
+  std::size_t answer_bytes = 0;  ///< of the last answer: the next one is about as long
 };
 
 api_service::api_service(api_context context) : context_(std::move(context)) {
@@ -64,9 +68,11 @@ http_reply api_service::answer_query_request(lane& here, const http_request& req
   }
   if (wrong) return reply_with(*wrong, request.answer_form);
   std::string body;
+  body.reserve(reused.answer_bytes);
   answer_writer out(body, request.answer_form);
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
   answer_query(query, source, reused.query, out);
+  reused.answer_bytes = std::min(body.size() + body.size() / 8, most_reserved);
   if (query.prefetch) prefetch_behind(here, query, source, reused.query);
   return ok_reply(std::move(body), request.answer_form);
 }

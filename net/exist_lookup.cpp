@@ -31,8 +31,7 @@ int worth(const core::exist_decision& of) noexcept {
 }  // namespace
 
 void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
-  const auto moment = std::chrono::steady_clock::now();
-  const bool may_touch = objects_.can_be_asked(backend) && moment - last_touch_ >= between_touches;
+  const bool may_touch = is_time_to_touch_ && objects_.can_be_asked(backend);
   const std::uint32_t now = objects_.now();
   const std::uint32_t age = truth_.age();
   found_.resize(request.keys.size());
@@ -63,7 +62,7 @@ void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
     if (found_[i] == core::no_record && core::is_object_key(request.keys[i], longest_key_)) old_.emplace_back(request.keys[i]);
   }
   if (old_.empty()) return;
-  last_touch_ = moment;
+  has_touched_ = true;
   truth_.touch(backend, request.tenant, std::move(old_));
   old_.clear();
 }
@@ -73,6 +72,9 @@ void exist_lookup::run(const exist_request& request, exist_answer& answer, const
   best_.assign(keys, best{});
   answer.results.assign(keys, exist_result::missing);
   answer.words.assign(request.prefetch ? keys : 0, prefetch_word::none);
+  const auto moment = std::chrono::steady_clock::now();
+  is_time_to_touch_ = moment - last_touch_ >= between_touches;
+  has_touched_ = false;
   bool is_known = request.backend.empty();
   bool is_reachable = true;
   if (request.backend.empty()) {
@@ -85,6 +87,7 @@ void exist_lookup::run(const exist_request& request, exist_answer& answer, const
     look(*backend, request);
     is_reachable = truth_.is_reachable(*backend);
   }
+  if (has_touched_) last_touch_ = moment;
   const bool may_be_missing = is_known && is_reachable;
   for (std::size_t i = 0; i < keys; ++i) {
     if (best_[i].decision.exists) {

@@ -1,6 +1,7 @@
 // Looks for the objects of a probe in the tables, and decides what is to be said and done about each.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,8 +25,8 @@ struct exist_answer {
 
 /// Answers probes on the lane that asks.
 ///
-/// Without a backend every backend is looked at, and a key has the best that is true of it in any of them: in memory, on its way there, on a
-/// disk it can be promoted from, there at all. A key that is nowhere, while a store that could have it cannot be asked, is not said to be
+/// Without a backend every backend is looked at, and a key has the best that is true of it in any of them: in memory, on its way there, on
+/// a disk it can be promoted from, there at all. A key that is nowhere, while a store that could have it cannot be asked, is not said to be
 /// missing but unavailable. Lane: one object per lane; what it refers to is shared and outlives it.
 class exist_lookup {
  public:
@@ -56,6 +57,8 @@ class exist_lookup {
   std::vector<std::uint32_t> found_;
   std::vector<std::string> old_;
   std::chrono::steady_clock::time_point last_touch_;
+  bool is_time_to_touch_ = false;  ///< of the probe being answered
+  bool has_touched_ = false;
 };
 
 }  // namespace kvc::net

@@ -23,7 +23,8 @@ bool scan_boolean(plain_json& at, bool& into) {
 }
 
 checked too_many(std::size_t most_keys) {
-  return refusal{refusal_kind::out_of_range, "keys holds more than " + std::to_string(most_keys) + " keys; ask in several requests", "keys"};
+  return refusal{refusal_kind::out_of_range, "keys holds more than " + std::to_string(most_keys) + " keys; ask in several requests",
+                 "keys"};
 }
 
 std::string_view text_of(const field_rules& rules, member which) {

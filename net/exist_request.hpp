@@ -13,7 +13,7 @@ namespace kvc::net {
 
 /// Views live as long as the body and the document it was read from.
 struct exist_request {
-  bool is_single = false;  ///< one key, and one answer
+  bool is_single = false;              ///< one key, and one answer
   std::vector<std::string_view> keys;  ///< in order; what is no text is an empty one, which is no key
   std::string_view tenant = "default";
   std::string_view backend;  ///< empty: any

@@ -51,7 +51,8 @@ struct stream_settings {
   std::int64_t max_payload_bytes = 64 << 20;
   std::size_t batches_per_turn = 64;               ///< batches applied before other work of the lane gets a turn
   std::size_t blocks_per_turn = 4'096;             ///< blocks removed before other work of the lane gets a turn
-  std::size_t max_orphans = 65'536;                ///< blocks per stream that may wait for a parent
+  std::size_t max_orphans = 65'536;                ///< blocks per stream that may wait for a parent, or for the meaning of their name
+  std::chrono::milliseconds pool_settle{1'000};    ///< how long no new part of a block may come before those seen are taken for all
   std::chrono::milliseconds replay_timeout{5'000}; ///< longest silence inside one replay
   std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
   std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks at its connection

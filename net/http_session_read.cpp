@@ -1,4 +1,7 @@
 // The reading half of a session: bytes to a request, within limits and deadlines.
+#include <algorithm>
+#include <utility>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -33,6 +36,15 @@ asio::awaitable<bool> http_session::read_some(std::size_t most) {
   co_return true;
 }
 
+/// True when bytes were there already. Errors, and the end, are left for the operation that follows.
+bool http_session::read_now(std::size_t most) {
+  error_code would_wait;
+  const std::size_t got = stream_.socket().read_some(received_.prepare(most), would_wait);
+  received_.commit(got);
+  counters_.bytes_in.add(got);
+  return got > 0;
+}
+
 step http_session::feed() {
   const auto bytes = received_.data();
   const auto [now, used] = parser_.feed(std::span(static_cast<const char*>(bytes.data()), bytes.size()));
@@ -55,11 +67,12 @@ http_session::went http_session::refuse_head_or_body(step why) {
 
 asio::awaitable<http_session::went> http_session::read_head() {
   parser_.begin();
-  stream_.expires_after(shared_.settings.header_timeout);
-  for (;;) {
+  for (bool has_deadline = false;;) {
     const step now = feed();
     if (now == step::has_head) co_return went::on;
     if (now == step::needs_more) {
+      // Most heads come in one piece; only the others need a deadline.
+      if (!std::exchange(has_deadline, true)) stream_.expires_after(shared_.settings.header_timeout);
       const bool arrived = co_await read_some(head_bytes);
       if (!arrived) co_return went::away;
     } else {
@@ -95,7 +108,6 @@ void http_session::take_head() {
 
 asio::awaitable<http_session::went> http_session::read_body() {
   if (!parser_.has_body()) co_return went::on;
-  stream_.expires_after(shared_.settings.body_timeout);
   const bool is_long = parser_.content_length().value_or(early_look_bytes + 1) > early_look_bytes;
   if (asked_->plan.refusal && (is_long || parser_.expects_continue())) {
     reply_ = std::move(*asked_->plan.refusal);
@@ -104,10 +116,11 @@ asio::awaitable<http_session::went> http_session::read_body() {
   }
   if (parser_.expects_continue() && received_.size() == 0) {
     error_code failed;
+    stream_.expires_after(shared_.settings.body_timeout);
     co_await asio::async_write(stream_, asio::buffer(continue_head), asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return went::away;
   }
-  for (;;) {
+  for (bool has_tried = false, has_deadline = false;;) {
     const step now = feed();
     if (!asked_->share.cover(parser_.body().size())) {
       refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
@@ -116,7 +129,13 @@ asio::awaitable<http_session::went> http_session::read_body() {
     }
     if (now == step::complete) co_return went::on;
     if (now == step::needs_more) {
-      const bool arrived = co_await read_some(chunk_bytes);
+      // Space for what is to come and no more: buffers of 64 KiB come and go through the slow paths of the allocator.
+      const std::uint64_t left = parser_.content_length().value_or(~std::uint64_t{0}) - parser_.body().size();
+      const auto most = static_cast<std::size_t>(std::clamp<std::uint64_t>(left, head_bytes, chunk_bytes));
+      // The rest of a body of some kilobytes is there as a rule; of longer ones only one piece, so that others get their turn.
+      const bool is_there = !std::exchange(has_tried, true) && read_now(most);
+      if (!is_there && !std::exchange(has_deadline, true)) stream_.expires_after(shared_.settings.body_timeout);
+      const bool arrived = is_there || co_await read_some(most);
       if (!arrived) co_return went::away;
     } else if (now != step::has_head) {
       co_return refuse_head_or_body(now);

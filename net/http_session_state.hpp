@@ -1,15 +1,18 @@
 // The insides of an HTTP session, for the two files that implement it.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 
 #include "net/http_body.hpp"
 #include "net/http_parser.hpp"
@@ -46,6 +49,8 @@ class http_session {
         parser_(shared.settings.max_header_bytes, shared.settings.max_body_bytes),
         idle_timeout_(shared.settings.idle_timeout) {
     counters_.connections_open.add();
+    error_code ignored;
+    stream_.socket().non_blocking(true, ignored);  // for what is tried before it is waited for
   }
   ~http_session() { counters_.connections_open.subtract(); }
   http_session(const http_session&) = delete;
@@ -58,9 +63,11 @@ class http_session {
   enum class went { on, away, refused };
 
   asio::awaitable<bool> read_some(std::size_t most);
+  bool read_now(std::size_t most);
   asio::awaitable<went> read_head();
   asio::awaitable<went> read_body();
   asio::awaitable<void> have_answered(std::shared_ptr<http_exchange> asked, std::chrono::steady_clock::time_point deadline);
+  std::size_t write_now(const std::array<asio::const_buffer, 2>& message);
   asio::awaitable<bool> write(bool keep_alive);
   asio::awaitable<http_body::progress> have_made(std::string& piece);
   asio::awaitable<bool> write_stream(bool keep_alive);

@@ -2,6 +2,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "net/json_handler.hpp"
+#include "net/plain_query.hpp"
 #include "net/request_document.hpp"
 
 namespace kvc::net {
@@ -16,6 +17,13 @@ constexpr std::size_t max_depth = 32;  // of a body, unknown members included
 }  // namespace
 
 checked request_document::read_json(std::string_view body, shape wanted) {
+  if (wanted == shape::single) {
+    if (read_plain_query(body, data_)) {
+      nodes_ = data_.tree.data();
+      return {};
+    }
+    clear();
+  }
   json::parse_options options;
   options.max_depth = wanted == shape::batch ? max_depth + 2 : max_depth;  // what may stand alone may stand in a batch
   options.allow_invalid_utf8 = wanted == shape::single_of_bytes;

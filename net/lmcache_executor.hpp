@@ -13,8 +13,8 @@ namespace kvc::net {
 
 /// `POST /cache/prefetches` with the tokens of the prompt, polled until it is completed (coordinator-api.md).
 ///
-/// Such a server knows chunks by their tokens only, so what comes without tokens (a probe by key) is `unsupported`. All keys of an order are
-/// parts of the one prompt and share its outcome.
+/// Such a server knows chunks by their tokens only, so what comes without tokens (a probe by key) is `unsupported`. All keys of an order
+/// are parts of the one prompt and share its outcome.
 class lmcache_executor final : public store_executor {
  public:
   lmcache_executor(asio::any_io_executor executor, store_url url, std::uint64_t world_size, const store_settings& settings)

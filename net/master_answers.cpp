@@ -65,7 +65,8 @@ placement read_absence(const tape_value& entry) {
   std::string word;
   if (error.is_integer()) word = std::to_string(static_cast<std::int64_t>(error.node().bits));
   if (error.is(kind::string)) word = error.text();
-  std::ranges::transform(word, word.begin(), [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; });
+  std::ranges::transform(word, word.begin(),
+                         [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; });
   std::erase_if(word, [](char letter) { return letter == '_' || letter == ' '; });
   const auto says = [&word](std::string_view text, std::int64_t number) {
     return word.find(text) != std::string::npos || word.find(std::to_string(number)) != std::string::npos;
@@ -112,7 +113,9 @@ void append_tenant(std::string& target, std::string_view tenant) {
 
 }  // namespace
 
-bool goes_alone(std::string_view key) noexcept { return key.find(',') != std::string_view::npos; }
+bool goes_alone(std::string_view key) noexcept {
+  return key.find(',') != std::string_view::npos;
+}
 
 std::string locate_target(std::string_view path, const std::vector<std::string>& keys, std::string_view tenant) {
   std::string target(path);
@@ -157,7 +160,8 @@ std::uint64_t read_watermark_rejections(std::string_view page) {
     const std::size_t end = std::min(page.find('\n'), page.size());
     const std::string_view line = page.substr(0, end);
     page.remove_prefix(std::min(end + 1, page.size()));
-    if (line.starts_with('#') || line.find("watermark") == std::string_view::npos || line.find("reject") == std::string_view::npos) continue;
+    if (line.starts_with('#') || line.find("watermark") == std::string_view::npos || line.find("reject") == std::string_view::npos)
+      continue;
     const std::size_t space = line.rfind(' ');
     if (space == std::string_view::npos) continue;
     double value = 0;

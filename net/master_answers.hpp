@@ -14,8 +14,8 @@ namespace kvc::net {
 /// Whether a key has to be asked for alone: the server decodes the list before it splits it at commas.
 [[nodiscard]] bool goes_alone(std::string_view key) noexcept;
 
-/// Target of a look at where `keys` are. The master knows no tenants for certain: another one than `default` is named, and one that does not
-/// know the parameter ignores it.
+/// Target of a look at where `keys` are. The master knows no tenants for certain: another one than `default` is named, and one that does
+/// not know the parameter ignores it.
 [[nodiscard]] std::string locate_target(std::string_view path, const std::vector<std::string>& keys, std::string_view tenant);
 
 /// Target of the look-up that feeds promotion on hit. The key stands there as it is, since this route decodes nothing; absent: it cannot

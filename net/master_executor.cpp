@@ -50,8 +50,8 @@ asio::awaitable<bool> master_executor::pause(steady::duration how_long) {
   co_return !woken && stopping.cancelled() == asio::cancellation_type::none;
 }
 
-asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> keys, std::vector<std::size_t> places, const std::string& tenant,
-                                                     time_point deadline, std::vector<placement>& found) {
+asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> keys, std::vector<std::size_t> places,
+                                                     const std::string& tenant, time_point deadline, std::vector<placement>& found) {
   auto answer = co_await caller_.call("GET", locate_target({}, keys, tenant), std::string(), deadline);
   if (!answer) co_return answer.error();
   if (answer->status == 404 && keys.size() == 1) {  // the whole list was not found
@@ -150,7 +150,9 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
         }
         if ((*seen)[i].is_known) outcome.seen = (*seen)[i];
         outcome.what = is_pressed ? promotion_result::rejected_pressure : promotion_result::failed;
-        outcome.reason = is_pressed ? "the master has no room" : (*seen)[i].is_known ? "not in memory by the deadline" : "the master does not tell";
+        outcome.reason = is_pressed            ? "the master has no room"
+                         : (*seen)[i].is_known ? "not in memory by the deadline"
+                                               : "the master does not tell";
         still.keys.push_back(std::move(open.keys[i]));
         still.places.push_back(open.places[i]);
       }

@@ -1,11 +1,16 @@
 // Reads JSON whose shape is known, straight from the bytes, and gives up at the first thing that is not as plain as clients write it.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
+
+#include "net/number_list.hpp"
+#include "net/plain_numbers.hpp"
 
 namespace kvc::net {
 
@@ -54,20 +59,55 @@ class plain_json {
     return true;
   }
 
-  /// A list of whole numbers from 0, of at most 15 digits, appended one by one with `push_back`. For lists without blanks.
+  /// A list of whole numbers from 0, of at most 15 digits, appended to a vector of 64-bit numbers. For lists without blanks, but for one
+  /// behind a comma, where most writers have one.
   template <class Numbers>
   [[nodiscard]] bool whole_numbers(Numbers& into) {
+    return short_numbers([&into](std::span<const std::uint64_t> some) {
+      into.insert(into.end(), some.begin(), some.end());
+      return true;
+    });
+  }
+  /// The same; `add(some numbers)` says whether it wants them.
+  template <class Add>
+  [[nodiscard]] bool short_numbers(Add add) {
     if (!take('[')) return false;
     if (take(']')) return true;
-    for (;;) {
-      std::uint64_t number = 0;
-      if (!short_number(number)) return false;
-      into.push_back(number);
-      if (at_ == end_) return false;
+    const list_style style = style_of_list();
+    for (std::array<std::uint64_t, 512> some;;) {
+      const numbers_read many = read_short_numbers(at_, end_, style, some);
+      at_ = many.rest;
+      if (!add(std::span<const std::uint64_t>(some).first(many.count))) return false;
+      if (many.count > 0) skip_one_blank();
+      if (many.count + least_room_for_numbers > some.size()) continue;
+      // The last one, or a long one.
+      if (!short_number(at_, end_, some[0]) || !add(std::span<const std::uint64_t>(some).first(1)) || at_ == end_) return false;
       const char behind = *at_++;
       if (behind == ']') return true;
       if (behind != ',') return false;
+      skip_one_blank();
     }
+  }
+  /// The same for any numbers that fit 64 bits.
+  template <class Add>
+  [[nodiscard]] bool long_numbers(Add add) {
+    return numbers([](const char*& at, const char* end, std::uint64_t& into) { return long_number(at, end, into); }, add);
+  }
+
+  /// What comes next, blanks stepped over; 0 at the end. A byte of 0 in the text is as good as its end.
+  [[nodiscard]] char next() noexcept {
+    skip_blanks();
+    return at_ == end_ ? '\0' : *at_;
+  }
+
+  /// The words true and false.
+  [[nodiscard]] bool boolean(bool& into) noexcept {
+    skip_blanks();
+    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+    into = rest.starts_with("true");
+    if (!into && !rest.starts_with("false")) return false;
+    at_ += into ? 4 : 5;
+    return true;
   }
 
   /// An object: `member(name)` reads the value of each and says whether it could.
@@ -100,6 +140,31 @@ class plain_json {
   }
 
  private:
+  template <class Read, class Add>
+  [[nodiscard]] bool numbers(Read read, Add add) {
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    for (;;) {
+      std::uint64_t number = 0;
+      if (!read(at_, end_, number) || !add(number) || at_ == end_) return false;
+      const char behind = *at_++;
+      if (behind == ']') return true;
+      if (behind != ',') return false;
+      skip_one_blank();
+    }
+  }
+
+  void skip_one_blank() noexcept {
+    if (at_ != end_ && *at_ == ' ') ++at_;
+  }
+
+  /// As behind the first number.
+  [[nodiscard]] list_style style_of_list() const noexcept {
+    const char* at = at_;
+    while (at != end_ && *at >= '0' && *at <= '9') ++at;
+    return end_ - at > 1 && at[0] == ',' && at[1] == ' ' ? list_style::blank_behind_comma : list_style::dense;
+  }
+
   void skip_blanks() noexcept {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
@@ -127,35 +192,6 @@ class plain_json {
     return at;
   }
 
-  [[nodiscard]] bool short_number(std::uint64_t& into) noexcept {
-    const char* const begin = at_;
-    if constexpr (std::endian::native == std::endian::little) {
-      // Up to seven digits at once, without a branch per digit: no branch can foretell how long a token is.
-      if (end_ - at_ >= 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, at_, sizeof(word));
-        word -= 0x3030303030303030;  // digits become 0 to 9; a borrow reaches later bytes only
-        const std::uint64_t others = (word | (word + 0x7676767676767676)) & 0x8080808080808080;  // the lowest mark is right
-        if (others != 0) {
-          const int digits = std::countr_zero(others) / 8;
-          if (digits == 0 || (*begin == '0' && digits > 1)) return false;
-          word <<= 64 - 8 * digits;  // as if zeros stood before it
-          word = (word * 10 + (word >> 8)) & 0x00FF00FF00FF00FF;
-          word = (word * 100 + (word >> 16)) & 0x0000FFFF0000FFFF;
-          into = (word * 10'000 + (word >> 32)) & 0xFFFFFFFF;
-          at_ += digits;
-          return true;
-        }
-      }
-    }
-    into = 0;
-    for (; at_ != end_ && *at_ >= '0' && *at_ <= '9'; ++at_) {
-      if (at_ - begin == 15) return false;
-      into = into * 10 + static_cast<std::uint64_t>(*at_ - '0');
-    }
-    return at_ != begin && (*begin != '0' || at_ - begin == 1);
-  }
-
   const char* at_;
   const char* end_;
 };
@@ -165,15 +201,15 @@ class members_seen {
  public:
   /// False when it was there before.
   [[nodiscard]] bool add(unsigned member) noexcept {
-    const std::uint32_t bit = 1U << member;
+    const std::uint64_t bit = std::uint64_t{1} << member;
     const bool is_new = (seen_ & bit) == 0;
     seen_ |= bit;
     return is_new;
   }
-  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((1U << count) - 1)) == (1U << count) - 1; }
+  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((std::uint64_t{1} << count) - 1)) == (std::uint64_t{1} << count) - 1; }
 
  private:
-  std::uint32_t seen_ = 0;
+  std::uint64_t seen_ = 0;
 };
 
 }  // namespace kvc::net

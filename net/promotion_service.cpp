@@ -229,17 +229,15 @@ void promotion_service::finish(std::uint64_t object, core::promotion_end how) {
       if (how != core::promotion_end::done) each->failed.push_back(object);
     }
     if (left != 0) continue;
-    asio::post(each->home.context, [each] {
-      each->is_over = true;
-      each->alarm.cancel();
-    });
+    asio::post(each->home.context, [each] { each->alarm.cancel(); });
   }
 }
 
 void promotion_service::note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why) {
   // The first ones, then ever fewer: a store that is down must not flood the log.
   std::uint64_t so_far = 0;
-  for (const enum outcome each : {rejected_pressure, unsupported, gone, failed}) so_far += counters_.outcomes[each].load(std::memory_order_relaxed);
+  for (const enum outcome each : {rejected_pressure, unsupported, gone, failed})
+    so_far += counters_.outcomes[each].load(std::memory_order_relaxed);
   if (!std::has_single_bit(so_far)) return;
   log::warn(log::module::stream, "object not promoted",
             {{"backend", objects_.name(backend)},

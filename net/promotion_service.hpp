@@ -38,11 +38,10 @@ struct promotion_wait {
   explicit promotion_wait(lane& where) : home(where), alarm(where.context) {}
 
   lane& home;
-  asio::steady_timer alarm;             ///< of the waiter's lane; cancelled when nothing is left to wait for
-  std::mutex lock;                      ///< of what follows
-  std::size_t left = 0;                 ///< promotions that have not ended
-  std::vector<std::uint64_t> failed;    ///< fingerprints of those that have failed
-  bool is_over = false;                 ///< touched on the waiter's lane only
+  asio::steady_timer alarm;           ///< of the waiter's lane; cancelled when nothing is left to wait for
+  std::mutex lock;                    ///< of what follows
+  std::size_t left = 0;               ///< promotions that have not ended
+  std::vector<std::uint64_t> failed;  ///< fingerprints of those that have failed
 };
 
 /// One backend's store, as registered. Lane: the stores' home lane.
@@ -121,8 +120,8 @@ class promotion_service {
   struct counters {
     std::array<std::atomic<std::uint64_t>, outcome_names.size()> outcomes{};
     std::array<std::atomic<std::uint64_t>, cause_names.size()> suppressed{};
-    std::atomic<std::uint64_t> bytes{0};   ///< of promoted objects, as far as the stores tell
-    core::latency_histogram latency;       ///< from the wish to memory; home lane
+    std::atomic<std::uint64_t> bytes{0};  ///< of promoted objects, as far as the stores tell
+    core::latency_histogram latency;      ///< from the wish to memory; home lane
   };
   [[nodiscard]] const counters& counts() const noexcept { return counters_; }
   [[nodiscard]] std::size_t in_flight() const;

@@ -13,7 +13,7 @@ namespace kvc::net {
 enum class member : std::uint8_t {
   additional_salt, after_loss, backend_id, bind, block_size, copy_counting, detail, dp_rank, endpoint, expect_idle, extra_keys, hash_kind, hash_seed, hashes,
   instance_id, instance_ids, key, keys, lora_id, lora_name, media, medium, min_match, model, preferred, prefetch, prefetch_max_blocks, queries,
-  replay_endpoint, shared, tenant_id, tokens, tokens_base64, top_k, topic, type, url,
+  replay_endpoint, shards, shared, tenant_id, tokens, tokens_base64, top_k, topic, type, url,
   wait_ms, world_size,
 };
 inline constexpr std::size_t member_count = static_cast<std::size_t>(member::world_size) + 1;
@@ -60,6 +60,7 @@ inline constexpr std::array known_names{
     known_name{"queries", member::queries},
     known_name{"replay_endpoint", member::replay_endpoint},
     known_name{"seq_hashes", member::hashes},
+    known_name{"shards", member::shards},
     known_name{"shared", member::shared},
     known_name{"tenant_id", member::tenant_id},
     known_name{"token_ids", member::tokens},

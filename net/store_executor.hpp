@@ -25,7 +25,7 @@ struct located_replica {
 
 /// Where an object is, by the store itself.
 struct placement {
-  bool is_known = false;  ///< false: the store did not tell; then the rest means nothing
+  bool is_known = false;                  ///< false: the store did not tell; then the rest means nothing
   std::vector<located_replica> replicas;  ///< none: it is gone
   std::uint64_t bytes = 0;                ///< size of the object; 0: not told
 
@@ -72,8 +72,8 @@ class store_executor {
   store_executor& operator=(const store_executor&) = delete;
   virtual ~store_executor() = default;
 
-  /// Brings objects to memory, at most 128 of them; answers as many outcomes, in order. Lifetimes: the order outlives the call. Deadline: the
-  /// order's. Cancellation: ends at the next wait, with what is known then. Never throws for what the other side can bring about.
+  /// Brings objects to memory, at most 128 of them; answers as many outcomes, in order. Lifetimes: the order outlives the call. Deadline:
+  /// the order's. Cancellation: ends at the next wait, with what is known then. Never throws for what the other side can bring about.
   [[nodiscard]] virtual asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order) = 0;
 
   /// Whether the store can be asked where objects are.
@@ -82,8 +82,8 @@ class store_executor {
   /// Where objects are, at most 128 of them, without touching them. Precondition: it can be asked. Errors: the transport's,
   /// `timed_out`, `cancelled`, `not_understood`. As `promote` otherwise.
   [[nodiscard]] virtual asio::awaitable<result<std::vector<placement>>> locate(const std::vector<std::string>& /*keys*/,
-                                                                              const std::string& /*tenant*/,
-                                                                              std::chrono::steady_clock::duration /*patience*/) {
+                                                                               const std::string& /*tenant*/,
+                                                                               std::chrono::steady_clock::duration /*patience*/) {
     co_return std::vector<placement>();
   }
 

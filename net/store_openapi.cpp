@@ -76,6 +76,8 @@ void append_store_paths(std::string& out) {
   out += '}';
 }
 
-void append_store_schemas(std::string& out) { out += schemas; }
+void append_store_schemas(std::string& out) {
+  out += schemas;
+}
 
 }  // namespace kvc::net

@@ -17,8 +17,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr std::size_t most_touched = 8'192;             ///< keys of one backend that wait to be read again
-constexpr std::chrono::milliseconds between_looks{50};  ///< when nothing is due
+constexpr std::size_t most_touched = 8'192;               ///< keys of one backend that wait to be read again
+constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
 constexpr std::uint32_t always = std::numeric_limits<std::uint32_t>::max();
 
@@ -53,21 +53,18 @@ void append_events(const core::event_scope& scope, const placement& truth, const
     into.emplace_back(std::move(event));
     return;
   }
-  for (const core::medium_id medium : {core::medium_id::cpu, core::medium_id::disk}) {
-    core::event_scope where = scope;
-    where.medium = medium;
-    if ((found.gained & core::mask_of(medium)) != 0) {
-      core::stored_event event;
-      event.scope = where;
+  // What came before what went: a block that nothing holds for a moment would be forgotten with its name.
+  const auto append = [&](auto event, core::media_mask media) {
+    for (const core::medium_id medium : {core::medium_id::cpu, core::medium_id::disk}) {
+      if ((media & core::mask_of(medium)) == 0) continue;
+      event.scope = scope;
+      event.scope.medium = medium;
       event.hashes = {core::engine_hash{*block}};
-      into.emplace_back(std::move(event));
-    } else if ((found.lost & core::mask_of(medium)) != 0) {
-      core::removed_event event;
-      event.scope = where;
-      event.hashes = {core::engine_hash{*block}};
-      into.emplace_back(std::move(event));
+      into.emplace_back(event);
     }
-  }
+  };
+  append(core::stored_event(), found.gained);
+  append(core::removed_event(), found.lost);
 }
 
 asio::awaitable<bool> wait_for(lane& home, promotion_target& target, steady::duration how_long) {
@@ -80,7 +77,9 @@ asio::awaitable<bool> wait_for(lane& home, promotion_target& target, steady::dur
 
 }  // namespace
 
-std::uint32_t store_reconciler::age() const noexcept { return object_shelves::ticks(settings_.reconcile_age); }
+std::uint32_t store_reconciler::age() const noexcept {
+  return object_shelves::ticks(settings_.reconcile_age);
+}
 
 void store_reconciler::take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
                                   std::span<const placement> found) {
@@ -218,6 +217,7 @@ asio::awaitable<void> store_reconciler::keep_true(std::shared_ptr<promotion_targ
     if (!goes_on) break;
   }
   touched_.erase(target->backend);
+  unreachable_[target->backend].store(false, std::memory_order_relaxed);  // without a store the events are all there is
 }
 
 }  // namespace kvc::net

@@ -29,9 +29,9 @@ namespace kvc::net {
 ///
 /// Story: a master says nothing about offload, promotion, removal of everything, lost segments and dead clients. So keys that somebody asks
 /// for are read again when they were last known long ago, and all others in turn, those known for longest first, some each second. What is
-/// different changes the table, is counted by kind, and goes to the index as events of the streams that speak for the backend. An event that
-/// came while the store was being asked is newer than its answer and stands. Promotions are told here as well (`take_truth`).
-/// Lane: `touch` and the counters from anywhere, the rest on the home lane.
+/// different changes the table, is counted by kind, and goes to the index as events of the streams that speak for the backend. An event
+/// that came while the store was being asked is newer than its answer and stands. Promotions are told here as well (`take_truth`). Lane:
+/// `touch` and the counters from anywhere, the rest on the home lane.
 class store_reconciler final : public truth_sink {
  public:
   store_reconciler(lane& home, object_shelves& objects, const store_settings& settings)

@@ -14,7 +14,9 @@ constexpr std::uint16_t master_admin_port = 9003;  ///< of today's release
 
 }  // namespace
 
-std::string_view to_string(store_type type) noexcept { return type_names[static_cast<std::size_t>(type)]; }
+std::string_view to_string(store_type type) noexcept {
+  return type_names[static_cast<std::size_t>(type)];
+}
 
 checked read_store(const request_document& document, const request_item& item, store_registration& out) {
   field_rules rules(document, item);
@@ -39,7 +41,8 @@ checked read_store(const request_document& document, const request_item& item, s
     return rules.wrong();
   }
   // A master's address without a port means its admin port, not the web's.
-  const bool has_port = out.url_text.find(':', out.url_text.rfind(']') == std::string::npos ? 7 : out.url_text.rfind(']')) != std::string::npos;
+  const bool has_port =
+      out.url_text.find(':', out.url_text.rfind(']') == std::string::npos ? 7 : out.url_text.rfind(']')) != std::string::npos;
   if (!has_port && out.type == store_type::mooncake_master) url->port = master_admin_port;
   out.url = *std::move(url);
   return {};

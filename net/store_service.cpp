@@ -173,13 +173,14 @@ asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http
   if (const checked wrong = read_probe(request, own)) co_return reply_with(*wrong, request.answer_form);
   const auto wait = std::make_shared<promotion_wait>(here);
   own.lookup.run(own.request, own.answer, own.request.wait_ms != 0 ? wait : nullptr);
-  bool has_to_wait = false;
-  {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(own.request.wait_ms);
+  const auto left = [&wait] {
     const std::lock_guard holding(wait->lock);
-    has_to_wait = wait->left != 0;
-  }
-  if (has_to_wait && !wait->is_over) {
-    wait->alarm.expires_after(std::chrono::milliseconds(own.request.wait_ms));
+    return wait->left;
+  };
+  // Promotions may end while others are still being asked for, so that one call of the alarm is not the last.
+  while (left() != 0 && std::chrono::steady_clock::now() < until) {
+    wait->alarm.expires_at(until);
     error_code woken;
     co_await wait->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
@@ -234,7 +235,8 @@ std::optional<store_service::added> store_service::add(const store_registration&
   const std::shared_ptr<promotion_target> target = promotions_.target(*backend);
   stores_[wanted.backend] = {wanted, target};
   if (target->executor->can_be_asked()) home.tasks.spawn("reconciliation", truth_.keep_true(target));
-  log::info(log::module::fleet, "store registered", {{"backend", wanted.backend}, {"type", to_string(wanted.type)}, {"url", wanted.url_text}});
+  log::info(log::module::fleet, "store registered",
+            {{"backend", wanted.backend}, {"type", to_string(wanted.type)}, {"url", wanted.url_text}});
   return outcome;
 }
 
@@ -261,7 +263,8 @@ http_reply store_service::unregister_store(const http_request& request) {
   const std::string_view backend = request.path.substr(stores_path.size() + 1);
   const auto found = stores_.find(backend);
   if (found == stores_.end()) {
-    return reply_with(refusal{refusal_kind::service_not_found, "no store is registered for this backend", "backend_id"}, request.answer_form);
+    return reply_with(refusal{refusal_kind::service_not_found, "no store is registered for this backend", "backend_id"},
+                      request.answer_form);
   }
   const std::uint32_t number = found->second.target->backend;
   promotions_.remove_target(number);

@@ -15,7 +15,8 @@ bool is_host_letter(char letter) noexcept {
 }
 
 bool is_path_letter(char letter) noexcept {
-  return letter > ' ' && letter < 0x7F && letter != '?' && letter != '#' && letter != '"' && letter != '<' && letter != '>' && letter != '\\';
+  return letter > ' ' && letter < 0x7F && letter != '?' && letter != '#' && letter != '"' && letter != '<' && letter != '>' &&
+         letter != '\\';
 }
 
 bool read_port(std::string_view digits, std::uint16_t& port) noexcept {
@@ -34,7 +35,8 @@ bool read_authority(std::string_view text, store_url& into) {
     if (end == std::string_view::npos) return false;
     into.host = text.substr(1, end - 1);
     rest = text.substr(end + 1);
-    if (into.host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos || into.host.find(':') == std::string::npos) return false;
+    if (into.host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string::npos || into.host.find(':') == std::string::npos)
+      return false;
   } else {
     const std::size_t end = std::min(text.find(':'), text.size());
     into.host = text.substr(0, end);
@@ -62,7 +64,9 @@ std::optional<store_url> parse_store_url(std::string_view text) {
 
 std::optional<store_url> find_address(std::string_view text, std::uint16_t default_port) {
   // Masters answer a bare address or an object with it; whichever it is, it stands between quotes or alone.
-  const auto is_part = [](char letter) { return is_host_letter(letter) || letter == ':' || letter == '[' || letter == ']' || letter == '/'; };
+  const auto is_part = [](char letter) {
+    return is_host_letter(letter) || letter == ':' || letter == '[' || letter == ']' || letter == '/';
+  };
   for (std::size_t at = 0; at < text.size();) {
     if (!is_part(text[at])) {
       ++at;

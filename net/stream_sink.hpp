@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/event_applier.hpp"
 #include "core/stream_status.hpp"
@@ -20,6 +22,7 @@
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
 #include "net/object_shelves.hpp"
+#include "net/pool_asker.hpp"
 
 namespace kvc::net {
 
@@ -62,6 +65,18 @@ class stream_sink {
   /// what its events say and what is given up are kept apart.
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
 
+  /// For pools: takes in what engines have told meanwhile and what the time has made sure, and asks what there is to ask. False when there
+  /// is more to do; nothing is done in the middle of a batch, which does it itself at its end. Not for coroutines: it does a bounded piece
+  /// and returns.
+  [[nodiscard]] bool catch_up(std::chrono::steady_clock::time_point now);
+  /// Parts of blocks are being waited for, so that time alone may change something.
+  [[nodiscard]] bool is_waiting_for_parts() const { return applier_.is_pool() && applier_.pooled().unsure != 0; }
+  [[nodiscard]] bool is_pool() const noexcept { return applier_.is_pool(); }
+  /// For engines: see name_source.
+  void answer(const core::name_question& asked) { applier_.answer(asked); }
+  /// `news` is called on the lane, some time after engines have told something, until its owner has gone.
+  void call_on_news(std::weak_ptr<std::function<void()>> news) { *news_ = std::move(news); }
+
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
@@ -80,13 +95,16 @@ class stream_sink {
   void note_delay();
   void show_blocks();
   void show_shares(std::size_t media);
+  void show_pool();
 
   lane* lane_;
   const stream_settings* settings_;
   std::shared_ptr<core::stream_status> status_;
   core::registration registration_;
   event_decoder decoder_;
+  std::shared_ptr<std::weak_ptr<std::function<void()>>> news_ = std::make_shared<std::weak_ptr<std::function<void()>>>();
   core::event_applier applier_;
+  pool_asker asker_;
   core::event_batch batch_;
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks

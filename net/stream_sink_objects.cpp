@@ -1,7 +1,6 @@
 // What a stream's events mean for the objects of stores, and what is found out about a store elsewhere for the stream's blocks.
-#include "net/stream_sink.hpp"
-
 #include "core/object_feed.hpp"
+#include "net/stream_sink.hpp"
 
 namespace kvc::net {
 namespace {

@@ -1,15 +1,22 @@
 #include "perf/bench_options.hpp"
+#include "perf/bench_readers.hpp"
 
 namespace kvc::perf {
 namespace {
 
-constexpr std::string_view program_help = R"(kv-conductor-bench: measures the index and the event intake, and makes workloads
+constexpr std::string_view program_help = R"(kv-conductor-bench: measures the service and its parts, makes workloads, and reports
 
   kv-conductor-bench index FILE.kvwl [flags]     one mode: figures as a table or as JSON
   kv-conductor-bench index-table DIR [flags]     all modes and workloads: a page of figures beside their bars
+  kv-conductor-bench codec [flags]               decoding events, every form
+  kv-conductor-bench json [flags]                reading requests and writing answers
   kv-conductor-bench ingest [flags]              events over real sockets, beside discarding them
+  kv-conductor-bench http [flags]                the whole server over HTTP, at a fixed rate or as fast as it answers
+  kv-conductor-bench e2e [flags]                 simulated engines, the server and routing, from end to end
   kv-conductor-bench coordinator [flags]         the fleet coordinator, its tables or over HTTP
   kv-conductor-bench exist [flags]               probes for objects of stores, and the memory of their table
+  kv-conductor-bench soak [flags]                hours of chaos: answers exact, memory flat
+  kv-conductor-bench report FOLDER [flags]       a page with plots, and the scale model
   kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
 
 `kv-conductor-bench COMMAND --help` teaches the flags. Measure a release build (cmake --preset release).
@@ -168,9 +175,10 @@ std::string bench_help(bench_command command) {
     case bench_command::make:
       return std::string(make_help);
     case bench_command::help:
-      break;
+      return std::string(program_help);
+    default:
+      return server_help(command);
   }
-  return std::string(program_help);
 }
 
 }  // namespace kvc::perf

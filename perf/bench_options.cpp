@@ -1,14 +1,13 @@
 #include "perf/bench_options.hpp"
 
+#include <array>
 #include <cstddef>
 #include <span>
 
-#include "perf/bench_words.hpp"
+#include "perf/bench_readers.hpp"
 
 namespace kvc::perf {
 namespace {
-
-constexpr std::uint32_t most_repeats = 1'000;
 
 void read_index(word_reader& words, index_plan& plan) {
   std::string mode = "sequential";
@@ -104,16 +103,13 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
   std::string mode = "all";
   std::string dialect = "vllm_map";
   while (words.next()) {
-    const bool known = words.text("--mode", mode) || words.text("--dialect", dialect) || words.text("--trace", plan.trace) ||
-                       words.text("--out", plan.out) || words.text("--commit", plan.commit) ||
-                       words.whole("--streams", plan.streams, 1, 1'024) || words.whole("--idle-streams", plan.idle_streams, 1, 4'096) ||
-                       words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) ||
-                       words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
-                       words.whole("--blocks", plan.blocks, 1, 100'000'000) ||
-                       words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
-                       words.whole("--query-rate", plan.query_rate, 1, 100'000) ||
-                       words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
-                       words.whole("--repeat", plan.repeat, 1, most_repeats);
+    const bool known =
+        words.text("--mode", mode) || words.text("--dialect", dialect) || words.text("--trace", plan.trace) ||
+        words.text("--out", plan.out) || words.text("--commit", plan.commit) || words.whole("--streams", plan.streams, 1, 1'024) ||
+        words.whole("--idle-streams", plan.idle_streams, 1, 4'096) || words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) ||
+        words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) || words.whole("--blocks", plan.blocks, 1, 100'000'000) ||
+        words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) || words.whole("--query-rate", plan.query_rate, 1, 100'000) ||
+        words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) || words.whole("--repeat", plan.repeat, 1, most_repeats);
     if (known) continue;
     if (words.is("--json")) {
       plan.as_json = true;
@@ -188,6 +184,26 @@ void read_make(word_reader& words, const std::string& kind, maker_plan& plan) {
   }
 }
 
+struct command_name {
+  std::string_view name;
+  bench_command command;
+};
+
+constexpr std::array commands{
+    command_name{"index", bench_command::index},   command_name{"index-table", bench_command::index_table},
+    command_name{"codec", bench_command::codec},   command_name{"json", bench_command::json},
+    command_name{"ingest", bench_command::ingest}, command_name{"http", bench_command::http},
+    command_name{"e2e", bench_command::e2e},       command_name{"coordinator", bench_command::coordinator},
+    command_name{"soak", bench_command::soak},     command_name{"report", bench_command::report},
+    command_name{"make", bench_command::make},     command_name{"exist", bench_command::exist},
+};
+
+std::string all_commands() {
+  std::string names;
+  for (const command_name& each : commands) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
 }  // namespace
 
 bench_options parse_bench_options(const std::vector<std::string>& words) {
@@ -195,21 +211,12 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
   const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string(); };
   bool wants_help = false;
   for (const std::string& each : words) wants_help |= each == "--help" || each == "-h";
-  if (word(0) == "index") {
-    parsed.command = bench_command::index;
-  } else if (word(0) == "index-table") {
-    parsed.command = bench_command::index_table;
-  } else if (word(0) == "coordinator") {
-    parsed.command = bench_command::coordinator;
-  } else if (word(0) == "exist") {
-    parsed.command = bench_command::exist;
-  } else if (word(0) == "ingest") {
-    parsed.command = bench_command::ingest;
-  } else if (word(0) == "make") {
-    parsed.command = bench_command::make;
-  } else if (!wants_help) {
-    parsed.error = words.empty() ? "say what to do: index, index-table, ingest, coordinator, exist or make"
-                                 : "there is no command " + word(0) + "; it is one of index, index-table, ingest, coordinator, exist, make";
+  for (const command_name& each : commands) {
+    if (word(0) == each.name) parsed.command = each.command;
+  }
+  if (parsed.command == bench_command::help && !wants_help) {
+    parsed.error =
+        words.empty() ? "say what to do: " + all_commands() : "there is no command " + word(0) + "; it is one of " + all_commands();
     return parsed;
   }
   if (wants_help) {
@@ -220,12 +227,46 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
   const bool is_make = parsed.command == bench_command::make;
   const auto behind = std::span<const std::string>(words).subspan(is_make && words.size() > 1 ? 2 : 1);
   word_reader reader(behind, parsed.error);
-  if (parsed.command == bench_command::index) read_index(reader, parsed.index);
-  if (parsed.command == bench_command::index_table) read_table(reader, parsed.table);
-  if (parsed.command == bench_command::coordinator) read_coordinator(reader, parsed.coordinator);
-  if (parsed.command == bench_command::exist) read_exist_plan(reader, parsed.exist);
-  if (parsed.command == bench_command::ingest) read_ingest(reader, parsed.ingest);
-  if (is_make) read_make(reader, word(1), parsed.make);
+  switch (parsed.command) {
+    case bench_command::index:
+      read_index(reader, parsed.index);
+      break;
+    case bench_command::index_table:
+      read_table(reader, parsed.table);
+      break;
+    case bench_command::ingest:
+      read_ingest(reader, parsed.ingest);
+      break;
+    case bench_command::codec:
+      read_micro(reader, parsed.micro, true);
+      break;
+    case bench_command::json:
+      read_micro(reader, parsed.micro, false);
+      break;
+    case bench_command::http:
+      read_http(reader, parsed.http);
+      break;
+    case bench_command::e2e:
+      read_e2e(reader, parsed.e2e);
+      break;
+    case bench_command::soak:
+      read_soak(reader, parsed.soak);
+      break;
+    case bench_command::report:
+      read_report(reader, parsed.report);
+      break;
+    case bench_command::coordinator:
+      read_coordinator(reader, parsed.coordinator);
+      break;
+    case bench_command::exist:
+      read_exist_plan(reader, parsed.exist);
+      break;
+    case bench_command::make:
+      read_make(reader, word(1), parsed.make);
+      break;
+    case bench_command::help:
+      break;
+  }
   return parsed;
 }
 

@@ -9,12 +9,16 @@
 #include "perf/bench_design.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_modes.hpp"
+#include "perf/e2e_plan.hpp"
+#include "perf/http_plan.hpp"
 #include "perf/ingest_plan.hpp"
+#include "perf/micro_plan.hpp"
+#include "perf/report_plan.hpp"
 
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, ingest, coordinator, exist, make };
+enum class bench_command : std::uint8_t { help, index, index_table, codec, json, ingest, http, e2e, coordinator, exist, soak, report, make };
 
 /// `index`: one mode.
 struct index_plan {
@@ -67,6 +71,11 @@ struct bench_options {
   index_plan index;
   table_plan table;
   ingest_plan ingest;
+  micro_plan micro;  ///< of `codec` and `json`
+  http_load_plan http;
+  e2e_plan e2e;
+  soak_plan soak;
+  report_plan report;
   coordinator_plan coordinator;
   exist_plan exist;
   maker_plan make;

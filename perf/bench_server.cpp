@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <sched.h>
@@ -45,11 +46,13 @@ bench_server::bench_server(const place& where, std::vector<std::string> flags) {
   words.push_back(nullptr);
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) throw std::runtime_error(std::string("no pipe for the server: ") + std::strerror(errno));
+  // What it says when the pipe is full is dropped: nobody reads on, and it must not wait for a reader, least of all when it stops.
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error(std::string("no process for the server: ") + std::strerror(errno));
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    stay_on_cpu(where.cpu);
+    if (where.cpu >= 0) stay_on_cpu(where.cpu);
     ::dup2(ends[1], STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]);
@@ -74,13 +77,28 @@ bench_server::bench_server(const place& where, std::vector<std::string> flags) {
     ::close(output_);
     throw std::runtime_error("the server " + where.program + " does not listen; it said: " + heard);
   }
-  // What it says from now on is dropped when the pipe is full; it must not wait for a reader.
-  ::fcntl(output_, F_SETFL, O_NONBLOCK);
+}
+
+int bench_server::stop() {
+  constexpr int patience_ms = 30'000;
+  int status = 0;
+  if (pid_ < 0) return -1;
+  ::kill(pid_, SIGTERM);
+  for (int waited = 0; waited < patience_ms; waited += 10) {
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    ::poll(nullptr, 0, 10);
+  }
+  return -1;
 }
 
 bench_server::~bench_server() {
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
   ::close(output_);
 }
 
@@ -95,6 +113,18 @@ double bench_server::cpu_seconds() const {
   unsigned long long kernel = 0;
   fields >> user >> kernel;
   return static_cast<double>(user + kernel) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+double bench_server::waited_ms() const {
+  double waited = 0;
+  std::error_code gone;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", gone)) {
+    std::ifstream file(each.path() / "schedstat");
+    std::uint64_t ran_ns = 0;
+    std::uint64_t waited_ns = 0;
+    if (file >> ran_ns >> waited_ns) waited += static_cast<double>(waited_ns) / 1e6;
+  }
+  return waited;
 }
 
 std::size_t bench_server::resident_bytes() const {

@@ -40,7 +40,7 @@ enum ingest_mode : std::uint8_t {
 
 struct ingest_plan {
   std::uint8_t modes = ingest_everything;
-  std::string trace;                        ///< a Mooncake request trace; empty: requests made up by a seed
+  std::string trace{};                      ///< a Mooncake request trace; empty: requests made up by a seed
   const ingest_dialect* dialect = nullptr;  ///< null: all of them, saturation only
   std::uint32_t streams = 8;                ///< engines that publish
   std::uint32_t idle_streams = 1'000;
@@ -52,8 +52,8 @@ struct ingest_plan {
   std::uint32_t query_rate = 500;        ///< queries per second beside events
   std::uint32_t receive_high_water = 0;  ///< messages the server's sockets keep; 0: the product's default
   std::uint32_t repeat = 1;
-  std::string out;     ///< a page in Markdown; empty: none
-  std::string commit;  ///< empty: ask git in the current folder
+  std::string out{};     ///< a page in Markdown; empty: none
+  std::string commit{};  ///< empty: ask git in the current folder
   bool as_json = false;
   bool with_yardstick = true;
 };

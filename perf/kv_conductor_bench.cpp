@@ -1,5 +1,4 @@
-// kv-conductor-bench: measures the index on workload files and on shapes of its own, makes such files, and measures the
-// event intake, the fleet coordinator and probes for objects of stores.
+// kv-conductor-bench: measures the service and its parts, makes workload files, and reports; one command for each.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -19,7 +18,11 @@
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_run.hpp"
+#include "perf/e2e_run.hpp"
+#include "perf/http_run.hpp"
 #include "perf/ingest_run.hpp"
+#include "perf/micro_run.hpp"
+#include "perf/report_run.hpp"
 
 namespace {
 
@@ -69,18 +72,39 @@ int run_index_table(const table_plan& plan) {
   return file ? 0 : fail("cannot write " + plan.out);
 }
 
-int run_intake(const ingest_plan& plan, const std::string& command) {
+/// Measures with `run`, writes the page of the plan if it wants one, and prints figures for programs or for people. What is written is
+/// opened first, so that half an hour is not measured for nothing.
+template <class Plan, class Run, class Page, class Verdicts>
+int measure_and_print(const Plan& plan, const std::string& mode, const std::string& command, Run run, Page page, Verdicts verdicts) {
   std::ofstream file;
   if (!plan.out.empty()) {
     file.open(plan.out);
     if (!file) return fail("cannot write " + plan.out);
   }
-  const auto summary = run_ingest(plan);
+  const auto summary = run(plan);
   if (!summary) return fail(summary.error());
-  if (!plan.out.empty() && !(file << ingest_page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
-  const std::string dialect = plan.dialect == nullptr ? "all" : std::string(plan.dialect->name);
-  if (plan.as_json) return print(summary->json({{"mode", "ingest"}, {"dialect", dialect}, {"trace", plan.trace}}));
-  return print(summary->table() + ingest_verdicts(*summary));
+  if (!plan.out.empty() && !(file << page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
+  if (!plan.as_json) return print(summary->table() + verdicts(*summary));
+  const bench_machine machine = describe_machine();
+  return print(summary->json(
+      {{"mode", mode}, {"command", command}, {"commit", plan.commit.empty() ? machine.commit : plan.commit}, {"date", machine.date}}));
+}
+
+std::string no_verdicts(const bench_summary&) {
+  return {};
+}
+
+int run_soaking(const soak_plan& plan) {
+  try {
+    return run_soak(plan) ? 0 : 1;
+  } catch (const std::exception& fault) {
+    return fail(fault.what());
+  }
+}
+
+int run_reporting(const report_plan& plan, const std::string& command) {
+  const auto said = run_report(plan, command);
+  return said ? print(*said) : fail(said.error());
 }
 
 std::string server_of_this_build() {
@@ -167,11 +191,15 @@ int run_make(const maker_plan& plan) {
                line("stored blocks   ", made->counts.stored_blocks) + line("removed blocks  ", made->counts.removed_blocks));
 }
 
-/// The command as somebody else could give it: files by their names alone.
+/// The command as somebody else could give it: files by their names alone, without what only labels the results.
 std::string spoken(char** words, int count) {
   std::string command = "kv-conductor-bench";
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
+    if (word == "--commit" || word == "--remark") {
+      ++i;
+      continue;
+    }
     const std::size_t slash = word.rfind('/');
     command += ' ' + (slash == std::string::npos ? word : word.substr(slash + 1));
   }
@@ -187,13 +215,26 @@ int main(int count, char** words) {
     std::fprintf(stderr, "kv-conductor-bench: %s\n", reason.c_str());
     return 2;
   }
+  const std::string command = spoken(words, count);
   switch (options.command) {
     case bench_command::index:
       return run_index(options.index);
     case bench_command::index_table:
       return run_index_table(options.table);
+    case bench_command::codec:
+      return measure_and_print(options.micro, "codec", command, run_codec, codec_page, no_verdicts);
+    case bench_command::json:
+      return measure_and_print(options.micro, "json", command, run_json, json_page, no_verdicts);
     case bench_command::ingest:
-      return run_intake(options.ingest, spoken(words, count));
+      return measure_and_print(options.ingest, "ingest", command, run_ingest, ingest_page, ingest_verdicts);
+    case bench_command::http:
+      return measure_and_print(options.http, "http", command, run_http, http_page, http_verdicts);
+    case bench_command::e2e:
+      return measure_and_print(options.e2e, "e2e", command, run_e2e, e2e_page, no_verdicts);
+    case bench_command::soak:
+      return run_soaking(options.soak);
+    case bench_command::report:
+      return run_reporting(options.report, command);
     case bench_command::coordinator:
       return run_coordinator(options.coordinator);
     case bench_command::exist:

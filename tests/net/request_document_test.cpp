@@ -339,4 +339,59 @@ BOOST_AUTO_TEST_CASE(forgets_the_request_before) {
   BOOST_TEST(document.items().size() == 1U);
 }
 
+/// What a query understood or refused, in words, to compare two readings.
+std::string understood(const read_out& from) {
+  if (from.wrong) return from.refused();
+  std::string text = from.query.partition.model + "|" + from.query.partition.tenant + "|" + std::to_string(from.query.partition.block_size);
+  text += "|" + from.query.instance + "|" + (from.query.top_k ? std::to_string(*from.query.top_k) : "-") +
+          (from.query.detail ? "|detail" : "|");
+  for (const std::uint32_t each : from.query.tokens) text += ' ' + std::to_string(each);
+  for (const core::seq_hash each : from.query.hashes) text += " #" + std::to_string(each.get());
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(plain_and_other_bodies_mean_the_same) {
+  // Plain bodies take a short way through the reader; nobody may be able to tell. An escaped letter makes any body take the long one.
+  const std::string plain =
+      R"("tenant_id":"t-1","top_k":3,"detail":true,"unknown":"x","token_ids":[0, 7,4294967295,12345678,99999999,100000000])";
+  const std::string hashes = R"("seq_hashes":[0,18446744073709551615,9007199254740993, 12345678,123456789012345678])";
+  for (const std::string& members :
+       {plain, hashes, plain + "," + hashes, std::string(R"("token_ids":[])"), std::string(R"("token_ids":[1,-1])"),
+        std::string(R"("token_ids":[4294967296])"), std::string(R"("seq_hashes":[18446744073709551616])"),
+        std::string(R"("token_ids":[1,2],"token_ids":[3])"), std::string(R"("token_ids":[01])"), std::string(R"("token_ids":[1 , 2 ,3])"),
+        std::string(R"("token_ids":[1,]})"), std::string(R"("top_k":-1)")}) {
+    BOOST_TEST_CONTEXT(members) {
+      const auto quick = read(query_with(members));
+      const auto slow = read(R"({"\u006dodel":"m","block_size":4,)" + members + "}");
+      // Faults of the text are told with the byte they are at.
+      const bool is_no_json = quick->reason() == "invalid_json";
+      BOOST_TEST((is_no_json ? quick->reason() : understood(*quick)) == (is_no_json ? slow->reason() : understood(*slow)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(packed_tokens_are_read_whole_and_an_odd_end_is_told) {
+  // Whole tokens are copied at once; what is left over must still be noticed.
+  for (const std::size_t bytes : {0U, 4U, 8U, 9U, 4'096U, 4'099U}) {
+    std::string packed;
+    for (std::size_t i = 0; i < bytes; ++i) packed.push_back(static_cast<char>(i * 7));
+    std::string body;
+    msgpack_writer to(body);
+    to.map(3);
+    to.string("model"), to.string("m"), to.string("block_size"), to.unsigned_integer(4), to.string("token_ids");
+    to.binary(std::as_bytes(std::span(packed)));
+    const auto got = read(body, wire_form::msgpack);
+    BOOST_TEST_CONTEXT(bytes) {
+      BOOST_TEST(got->wrong.has_value() == (bytes % 4 != 0));
+      if (got->wrong) continue;
+      BOOST_TEST_REQUIRE(got->query.tokens.size() == bytes / 4);
+      for (std::size_t i = 0; i < bytes / 4; ++i) {
+        std::uint32_t wanted = 0;
+        for (std::size_t j = 4; j-- > 0;) wanted = wanted << 8 | static_cast<std::uint8_t>(packed[i * 4 + j]);
+        BOOST_TEST(got->query.tokens[i] == wanted);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -104,7 +104,9 @@ BOOST_AUTO_TEST_CASE(messagepack_is_understood_too) {
   const raw_answer answer = ask(port(), "POST", "/exist", body, {{"Content-Type", "application/msgpack"}});
 
   BOOST_TEST(answer.status == 200);
-  BOOST_TEST(answer.body == std::string("\x81\xA6" "exists\x92\x01\x00", 10));
+  BOOST_TEST(answer.body == std::string("\x81\xA6"
+                                        "exists\x92\x01\x00",
+                                        11));
 }
 
 BOOST_AUTO_TEST_CASE(an_unregistered_store_leaves_nothing_behind) {

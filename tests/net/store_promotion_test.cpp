@@ -162,7 +162,8 @@ BOOST_FIXTURE_TEST_CASE(a_store_without_room_is_left_alone_for_a_while, promotio
 
 BOOST_FIXTURE_TEST_CASE(a_store_that_babbles_costs_nobody_an_answer, short_fixture) {
   add_store(master.url());
-  for (const char* const text : {"garbage", "{}", "[]", R"({"data":{"ssd":7}})", R"({"data":{"ssd":{"ok":true,"values":7}}})", "{\"data\":"}) {
+  for (const char* const text :
+       {"garbage", "{}", "[]", R"({"data":{"ssd":7}})", R"({"data":{"ssd":{"ok":true,"values":7}}})", "{\"data\":"}) {
     master.babble(text);
     BOOST_TEST(prefetch(R"(,"wait_ms":10000)") == failed);
   }
@@ -205,7 +206,8 @@ BOOST_FIXTURE_TEST_CASE(stores_are_listed_as_they_were_registered, promotion_fix
 }
 
 BOOST_FIXTURE_TEST_CASE(a_webhook_says_what_becomes_of_each_key, promotion_fixture) {
-  stub_mp_server hook([](const stub_mp_server::asked&) { return stub_mp_server::told{.status = 200, .body = R"({"results":["accepted"]})"}; });
+  stub_mp_server hook(
+      [](const stub_mp_server::asked&) { return stub_mp_server::told{.status = 200, .body = R"({"results":["accepted"]})"}; });
   add_store("http://127.0.0.1:" + std::to_string(hook.port()) + "/move", "store-1", "webhook");
   BOOST_TEST(prefetch(R"(,"wait_ms":10000,"preferred":"10.0.0.7")") == started);
 

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "net/msgpack_tape.hpp"
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/store_fixture.hpp"
 #include "tests/support/net/stub_master.hpp"
@@ -35,12 +36,34 @@ std::uint64_t block_of(const std::vector<std::uint32_t>& tokens, std::size_t ind
   return hashes[index].get();
 }
 
-core::event stored_block(std::uint64_t block, core::medium_id medium) {
-  core::stored_event event;
-  event.scope.object_key = std::to_string(block);
-  event.scope.medium = medium;
-  event.hashes = {core::engine_hash{block}};
-  return event;
+/// An envelope of a store whose connector tells what is in the block: the hash of block `index` of `tokens`, behind the one before it.
+std::string stored_block(const std::vector<std::uint32_t>& tokens, std::uint32_t index, const std::string& medium) {
+  std::string payload;
+  net::msgpack_writer out(payload);
+  out.array(3);
+  out.unsigned_integer(0);
+  out.array(1);
+  out.map(8);
+  out.string("event_type");
+  out.string("stored");
+  out.string("model_name");
+  out.string("m");
+  out.string("block_size");
+  out.unsigned_integer(4);
+  out.string("medium");
+  out.string(medium);
+  out.string("object_key");
+  out.string(std::to_string(block_of(tokens, index)));
+  out.string("seq_hashes");
+  out.array(1);
+  out.unsigned_integer(block_of(tokens, index));
+  out.string("parent_hash");
+  index == 0 ? out.nil() : out.unsigned_integer(block_of(tokens, index - 1));
+  out.string("token_ids");
+  out.array(4);
+  for (std::size_t i = 0; i < 4; ++i) out.unsigned_integer(tokens[index * 4 + i]);
+  out.unsigned_integer(0);
+  return payload;
 }
 
 }  // namespace
@@ -74,7 +97,7 @@ BOOST_AUTO_TEST_CASE(differences_reach_the_index) {
   const std::string query = R"({"model":"m","block_size":4,"token_ids":[1,2,3,4]})";
   master.put(std::to_string(block), {.memory = true});
   add_store(master.url());
-  publish({stored_block(block, core::medium_id::cpu)}, net::event_form::mooncake_master);
+  pool->publish(stored_block(tokens, 0, "cpu"));
   BOOST_REQUIRE(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
 
   master.put(std::to_string(block), {.local_disk = true});
@@ -96,11 +119,11 @@ BOOST_AUTO_TEST_CASE(a_store_that_cannot_be_asked_is_not_said_to_have_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_query_has_what_lies_on_disk_behind_its_match_promoted) {
   const std::vector<std::uint32_t> tokens = tokens_from(1, 3);
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::uint32_t i = 0; i < 3; ++i) {
     master.put(std::to_string(block_of(tokens, i)), {.memory = i == 0, .local_disk = true});
-    publish({stored_block(block_of(tokens, i), core::medium_id::disk)}, net::event_form::mooncake_master);
+    pool->publish(stored_block(tokens, i, "disk"));
   }
-  publish({stored_block(block_of(tokens, 0), core::medium_id::cpu)}, net::event_form::mooncake_master);
+  pool->publish(stored_block(tokens, 0, "cpu"));
   add_store(master.url());
   const std::string start = R"({"model":"m","block_size":4,"instance_id":"pool","token_ids":[1,2,3,4,5,6,7,8,9,10,11,12])";
   BOOST_REQUIRE(eventually([&] { return call("POST", "/query", start + "}").body.find(R"("CPU":4,"DISK":12)") != std::string::npos; }));

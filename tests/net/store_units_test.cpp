@@ -30,8 +30,9 @@ BOOST_AUTO_TEST_CASE(urls_are_http_with_a_host) {
   BOOST_TEST(url->path == "/admin");
   BOOST_TEST(net::parse_store_url("http://[::1]:80")->host == "::1");
   BOOST_TEST(net::parse_store_url("http://h")->port == 80);
-  for (const char* const bad : {"", "h:1", "https://h", "http://", "http://:80", "http://h:0", "http://h:65536", "http://h:8x", "http://a b",
-                                "http://u@h", "http://h/?q", "http://h/ ", "http://[::1", "http://[zz]", "http://h/\r\nX: y"}) {
+  for (const char* const bad :
+       {"", "h:1", "https://h", "http://", "http://:80", "http://h:0", "http://h:65536", "http://h:8x", "http://a b", "http://u@h",
+        "http://h/?q", "http://h/ ", "http://[::1", "http://[zz]", "http://h/\r\nX: y"}) {
     BOOST_TEST(!net::parse_store_url(bad), bad);
   }
 }
@@ -55,8 +56,8 @@ BOOST_AUTO_TEST_CASE(keys_are_asked_for_in_the_ways_of_each_route) {
 }
 
 BOOST_AUTO_TEST_CASE(placements_are_read_with_kinds_places_and_size) {
-  const net::placement found =
-      one(R"({"ok":true,"values":[{"size_":7,"transport_endpoint_":"h:1"}],"disk_values":[],"local_disk_values":[{"object_size":9,"transport_endpoint":"h:2"}]})");
+  const net::placement found = one(
+      R"({"ok":true,"values":[{"size_":7,"transport_endpoint_":"h:1"}],"disk_values":[],"local_disk_values":[{"object_size":9,"transport_endpoint":"h:2"}]})");
   BOOST_TEST(found.is_known);
   BOOST_REQUIRE(found.replicas.size() == 2U);
   BOOST_TEST(found.replicas[0].location == "h:1");
@@ -72,7 +73,8 @@ BOOST_AUTO_TEST_CASE(what_is_gone_and_what_is_not_told_are_two_things) {
   BOOST_TEST(one(R"({"ok":false,"error":-704})").is_known);
   BOOST_TEST(one(R"({"ok":true,"values":[],"disk_values":[],"local_disk_values":[]})").is_known);
   BOOST_TEST(one(R"({"ok":false,"error":"REPLICA_IS_NOT_READY"})").set().has(memory, in_flight));
-  for (const char* const unknown : {R"({"ok":false,"error":"INTERNAL_ERROR"})", "7", "null", "[]", R"({"ok":true})", R"({"ok":true,"values":1})"}) {
+  for (const char* const unknown :
+       {R"({"ok":false,"error":"INTERNAL_ERROR"})", "7", "null", "[]", R"({"ok":true})", R"({"ok":true,"values":1})"}) {
     BOOST_TEST(!one(unknown).is_known, unknown);
   }
   BOOST_TEST(!net::read_placements("garbage", {"k"}));

@@ -71,7 +71,9 @@ struct store_fixture {
   boost::asio::io_context context;  ///< of the test: publishers live here
 
   [[nodiscard]] std::uint16_t port() const { return server.ports().front(); }
-  raw_answer call(std::string_view method, std::string_view target, std::string_view body = {}) { return ask(port(), method, target, body); }
+  raw_answer call(std::string_view method, std::string_view target, std::string_view body = {}) {
+    return ask(port(), method, target, body);
+  }
   std::string exist(std::string_view body) {
     const raw_answer answer = call("POST", "/exist", body);
     return answer.status == 200 ? answer.body : std::to_string(answer.status) + " " + answer.body;
@@ -97,10 +99,10 @@ struct store_fixture {
   void open_pool(const std::string& backend = "store-1") {
     pool.emplace(engine, context, fake_publisher::options{});
     static_cast<void>(pool->lose_forever());  // stores count from 1
-    const raw_answer answer = call("POST", "/register", R"({"endpoint":")" + pool->endpoint() + R"(","replay_endpoint":")" +
-                                                            pool->replay_endpoint() +
-                                                            R"(","type":"Mooncake","modelname":"m","instance_id":"pool","block_size":4,)" +
-                                                            R"("backend_id":")" + backend + R"("})");
+    const raw_answer answer =
+        call("POST", "/register",
+             R"({"endpoint":")" + pool->endpoint() + R"(","replay_endpoint":")" + pool->replay_endpoint() +
+                 R"(","type":"Mooncake","modelname":"m","instance_id":"pool","block_size":4,)" + R"("backend_id":")" + backend + R"("})");
     if (answer.status != 200) throw std::runtime_error(answer.body);
   }
 

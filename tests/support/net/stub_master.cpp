@@ -104,7 +104,8 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
     if (is_enough && on_hit_ == on_hit::vanish) objects_.erase(found);
     return {.status = 200, .body = ""};
   }
-  if (what.target == "/metrics") return {.status = 200, .body = "master_promotion_rejected_by_watermark_total " + std::to_string(refused_) + "\n"};
+  if (what.target == "/metrics")
+    return {.status = 200, .body = "master_promotion_rejected_by_watermark_total " + std::to_string(refused_) + "\n"};
   return {.status = 404, .body = "{}"};
 }
 
