@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "core/block_hasher.hpp"
 #include "perf/sim_store_probe.hpp"
@@ -77,11 +76,23 @@ store_demo::~store_demo() {
   store_.stop();
 }
 
+/// Asks on the store's lane, and tells the thread that waits, however it ends.
+boost::asio::awaitable<void> store_demo::deliver(std::string method, std::string target, std::string body,
+                                                 std::promise<net::result<net::http_client::answer>>& to) {
+  struct delivery {
+    std::promise<net::result<net::http_client::answer>>& to;
+    net::result<net::http_client::answer> what = net::error_code(net::errc::cancelled);
+    ~delivery() { to.set_value(std::move(what)); }
+  };
+  delivery at_end{.to = to};
+  at_end.what = co_await conductor_.call(method, std::move(target), std::move(body), store_patience);
+}
+
 std::string store_demo::ask(std::string_view method, const std::string& target, const std::string& body) {
   if (!wrong_.empty()) return {};
-  auto answered =
-      boost::asio::co_spawn(store_.world().home.context, conductor_.call(method, target, body, store_patience), boost::asio::use_future);
-  const auto answer = answered.get();
+  std::promise<net::result<net::http_client::answer>> answered;
+  store_.at_home([&](store_world& world) { world.home.tasks.spawn("demo asks", deliver(std::string(method), target, body, answered)); });
+  const auto answer = answered.get_future().get();
   const bool is_fine = answer && answer->status / 100 == 2;
   if (is_fine) return answer->body;
   wrong_ = std::string(method) + " " + target + ": " + (answer ? answer->body : answer.error().message());
@@ -128,7 +139,7 @@ std::string store_demo::set_up() {
   });
   if (failed) return "the engine cannot publish: " + failed.message();
 
-  // The engine has the first block on its GPU; the store has all of them, and nothing of them in memory.
+  // The engine has computed nothing of the prompt; the store has all of it, and nothing of that in memory.
   std::vector<std::uint32_t> prompt(tokens);
   std::iota(prompt.begin(), prompt.end(), 1U);
   std::vector<core::local_hash> locals;
@@ -136,15 +147,6 @@ std::string store_demo::set_up() {
   core::hash_blocks(prompt, block_size, core::default_hash_seed, locals);
   core::roll_from_root(locals, core::default_hash_seed, names);
   store_.at_home([&](store_world& world) {
-    core::stored_event first;
-    first.scope.block_size = block_size;
-    first.scope.medium = core::medium_id::gpu;
-    first.hashes = {core::engine_hash{names[0].get()}};
-    first.tokens.assign(prompt.begin(), prompt.begin() + block_size);
-    first.has_tokens = true;
-    core::event_batch batch;
-    batch.events.emplace_back(std::move(first));
-    engine_->publish(std::move(batch));
     for (std::uint32_t i = 0; i < blocks; ++i) {
       auto block = std::make_shared<store_block>();
       block->name = core::engine_hash{names[i].get()};
@@ -192,7 +194,7 @@ std::string store_demo::show_queries() {
   const auto on_disk = await(
       "/query", query_body(false), [](const std::string& answer) { return in_row(answer, "DISK") == tokens; }, index_patience);
   if (!on_disk) return wrong_;  // an index that does not count shared pools: their objects are still found by their keys
-  std::printf("The prompt is on the store's SSD, and %s has its first block on the GPU:\n\n", std::string(engine_instance).c_str());
+  std::printf("The prompt is on the store's SSD, and %s can read it from there:\n\n", std::string(engine_instance).c_str());
   show("/query", query_body(false), *on_disk);
   const std::string asked = ask("POST", "/query", query_body(true));
   const auto began = steady::now();

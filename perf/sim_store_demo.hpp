@@ -4,11 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <boost/asio/awaitable.hpp>
+
+#include "net/errc.hpp"
 #include "net/http_client.hpp"
 #include "net/zmq_socket.hpp"
 #include "perf/sim_publisher.hpp"
@@ -17,7 +21,7 @@
 
 namespace kvc::sim {
 
-/// A store with the four blocks of one prompt on SSD, an engine that holds the first of them, and a router's questions.
+/// A store with the four blocks of one prompt on SSD, an engine that has computed none of them, and a router's questions.
 ///
 /// Thread: all from the one that made it; it blocks. The store lives on its own lane until the demo is destroyed.
 class store_demo {
@@ -44,6 +48,8 @@ class store_demo {
 
   /// The body of a 2xx answer; the first failure is kept in `wrong_`.
   std::string ask(std::string_view method, const std::string& target, const std::string& body = {});
+  [[nodiscard]] boost::asio::awaitable<void> deliver(std::string method, std::string target, std::string body,
+                                                     std::promise<net::result<net::http_client::answer>>& to);
   /// Prints a question as it would be typed, and what was answered.
   void show(const std::string& target, const std::string& body, const std::string& answer) const;
   /// Asks again until `holds(answer)`; the last answer. False in the second: it never did.

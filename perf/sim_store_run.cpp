@@ -22,7 +22,7 @@ namespace {
 using figures = std::initializer_list<std::pair<std::string_view, std::uint64_t>>;
 
 void add_line(std::string& text, std::string_view title, figures row) {
-  text.append("  ").append(title).append(title.size() < 12 ? 12 - title.size() : 0, ' ');
+  text.append("  ").append(title).append(title.size() < 14 ? 14 - title.size() : 0, ' ');
   bool is_first = true;
   for (const auto& [name, value] : row) {
     text.append(is_first ? "" : ", ").append(grouped(value)).append(" ").append(name);
@@ -115,9 +115,9 @@ std::string store_summary(const store_options& chosen, const store_outcome& outc
   }
   add_line(text, "compared", {{"keys", outcome.keys_compared}, {"of them never heard of", outcome.unheard}});
   add_line(text, "brought back", {{"objects", outcome.brought}});
-  for (const std::string& each : outcome.complaints) text += "  DIFFERS     " + each + "\n";
+  for (const std::string& each : outcome.complaints) text += "  DIFFERS       " + each + "\n";
   const std::uint64_t more = outcome.complaint_count - outcome.complaints.size();
-  if (more > 0) text += "  DIFFERS     and " + grouped(more) + " times more\n";
+  if (more > 0) text += "  DIFFERS       and " + grouped(more) + " times more\n";
   text += outcome.is_fine() ? "ok: the conductor's answers are what the store has\n" : "FAILED\n";
   return text;
 }
