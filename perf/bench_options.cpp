@@ -179,7 +179,10 @@ constexpr std::array commands{
 
 std::string all_commands() {
   std::string names;
-  for (const command_name& each : commands) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  for (const command_name& each : commands) {
+    const bool is_last = &each == &commands.back();
+    names += (names.empty() ? "" : is_last ? " or " : ", ") + std::string(each.name);
+  }
   return names;
 }
 
