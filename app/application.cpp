@@ -33,6 +33,14 @@ net::coordinator_settings coordinator_settings_of(const settings& values) {
   return wanted;
 }
 
+/// What the stores share with everybody else.
+net::store_settings store_settings_of(const settings& values) {
+  net::store_settings wanted = values.stores;
+  wanted.auth_tokens = values.http.auth_tokens;
+  wanted.auth_read_tokens = values.http.auth_read_tokens;
+  return wanted;
+}
+
 /// An address as URLs have it.
 std::string in_url(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
 
@@ -49,18 +57,20 @@ application::application(settings values, const std::vector<std::string>& warnin
       sink_(values_.to_journal),
       engine_(values_.zmq_io_threads),
       lanes_(values_.lanes == 0 ? usable_cpus() : values_.lanes, catalog_),
-      fleet_(lanes_, engine_, catalog_, media_, values_.streams),
+      stores_(lanes_, store_settings_of(values_)),
+      fleet_(lanes_, engine_, catalog_, media_, values_.streams, &stores_.objects()),
       api_({.lanes = lanes_,
             .fleet = fleet_,
             .catalog = catalog_,
             .media = media_,
             .hash_seed = values_.hash_seed,
+            .prefetches = &stores_.queries(),
             .started = std::chrono::steady_clock::now(),
             .version = KVC_VERSION,
             .auth_tokens = values_.http.auth_tokens,
             .auth_read_tokens = values_.http.auth_read_tokens}),
       coordinator_(lanes_, coordinator_settings_of(values_)),
-      surface_(api_, coordinator_),
+      surface_(api_, coordinator_, &stores_),
       server_(lanes_, surface_, values_.http) {
   set_levels(values_);
   for (const std::string& warning : warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
@@ -81,7 +91,9 @@ exit_code application::start() {
   checked_publishers publishers = check_publishers(values_, media_);
   for (const std::string& warning : publishers.warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
   for (const std::string& fault : publishers.errors) log::error(log::module::app, "configuration", {{"error", fault}});
-  if (!publishers.errors.empty()) return exit_code::bad_configuration;
+  checked_stores stores = check_stores(values_);
+  for (const std::string& fault : stores.errors) log::error(log::module::app, "configuration", {{"error", fault}});
+  if (!publishers.errors.empty() || !stores.errors.empty()) return exit_code::bad_configuration;
 
   keep_request_buffers();
   const std::uint64_t files = raise_open_files();
@@ -104,6 +116,7 @@ exit_code application::start() {
 
   if (!register_publishers(std::move(publishers.registrations))) return exit_code::failed;
 
+  stores_.start(std::move(stores.registrations));
   coordinator_.start();
   server_.start();
   stops_.emplace_back([this] {

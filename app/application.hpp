@@ -24,6 +24,7 @@
 #include "net/http_server.hpp"
 #include "net/joint_service.hpp"
 #include "net/runtime.hpp"
+#include "net/store_service.hpp"
 #include "net/zmq_socket.hpp"
 
 namespace kvc::app {
@@ -62,10 +63,11 @@ class application {
   core::catalog catalog_;
   net::zmq_engine engine_;              ///< outlives the sockets of the streams
   net::runtime lanes_;
+  net::store_service stores_;  ///< before the streams, which tell it of objects
   net::fleet_service fleet_;
   net::api_service api_;
   net::coordinator_service coordinator_;
-  net::joint_service surface_;  ///< of the two before it
+  net::joint_service surface_;  ///< of them all
   net::http_server server_;
   std::optional<signals> signals_;
   std::optional<service_notify> notify_;

@@ -32,7 +32,7 @@ void apply_all(configuration& config, const std::vector<found_value>& found) {
 }
 
 std::string unknown_key_line(const std::string& key, const std::string& path) {
-  std::vector<std::string_view> known{"kvevent_instance"};
+  std::vector<std::string_view> known{"kvevent_instance", "stores"};
   for (const field_info& field : config_fields()) known.push_back(field.name);
   const std::string_view nearest = nearest_name(key, known);
   return "\"" + key + "\" is not a setting" + (nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?") + " (from " +
@@ -60,6 +60,7 @@ void apply_file(configuration& config, const std::string& path) {
   }
   apply_all(config, found);
   config.values.publishers = std::move(contents.publishers);
+  config.values.store_entries = std::move(contents.stores);
 }
 
 std::string choose_file(const config_inputs& inputs, const std::string& of_flag) {

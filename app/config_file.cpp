@@ -46,30 +46,29 @@ raw_value to_raw(const json::value& value) {
   return raw;
 }
 
-void add_publisher(file_contents& contents, std::string name, json::value value, const json::string_view* instance) {
-  // An entry that is no object goes on as it is: the rules of POST /register find the words for it.
-  if (instance != nullptr && value.is_object() && !value.get_object().contains("instance_id")) {
-    value.get_object().emplace("instance_id", *instance);
-  }
-  contents.publishers.push_back({std::move(name), json::serialize(value), {}});
+void add_entry(std::vector<publisher_entry>& entries, std::string name, json::value value, const char* id, const json::string_view* named) {
+  // An entry that is no object goes on as it is: the rules of the route that takes its like find the words for it.
+  if (named != nullptr && value.is_object() && !value.get_object().contains(id)) value.get_object().emplace(id, *named);
+  entries.push_back({std::move(name), json::serialize(value), {}});
 }
 
-void read_publishers(file_contents& contents, json::value& entries, const std::string& path) {
-  constexpr const char* key = "kvevent_instance";
-  if (entries.is_object()) {
-    for (auto& [name, entry] : entries.get_object()) {
-      const json::string_view instance = name;
-      add_publisher(contents, std::string(key) + "." + std::string(name), std::move(entry), &instance);
+/// Entries by name, where the name is the `id` of those that give none, or a list of them.
+void read_entries(const char* key, const char* id, json::value& from, const std::string& path, std::vector<publisher_entry>& entries,
+                  std::string& error) {
+  if (from.is_object()) {
+    for (auto& [name, entry] : from.get_object()) {
+      const json::string_view named = name;
+      add_entry(entries, std::string(key) + "." + std::string(name), std::move(entry), id, &named);
     }
-  } else if (entries.is_array()) {
+  } else if (from.is_array()) {
     std::size_t index = 0;
-    for (json::value& entry : entries.get_array()) {
-      add_publisher(contents, std::string(key) + "[" + std::to_string(index++) + "]", std::move(entry), nullptr);
+    for (json::value& entry : from.get_array()) {
+      add_entry(entries, std::string(key) + "[" + std::to_string(index++) + "]", std::move(entry), id, nullptr);
     }
   } else {
-    contents.error = std::string(key) + " is neither an object of registrations by name nor a list of them (from " + path + ")";
+    error = std::string(key) + " is neither an object of registrations by name nor a list of them (from " + path + ")";
   }
-  for (publisher_entry& each : contents.publishers) each.source = path;
+  for (publisher_entry& each : entries) each.source = path;
 }
 
 }  // namespace
@@ -122,7 +121,9 @@ file_contents parse_config_file(const std::string& text, const std::string& path
   }
   for (auto& [key, value] : document.get_object()) {
     if (key == "kvevent_instance") {
-      read_publishers(contents, value, path);
+      read_entries("kvevent_instance", "instance_id", value, path, contents.publishers, contents.error);
+    } else if (key == "stores") {
+      read_entries("stores", "backend_id", value, path, contents.stores, contents.error);
     } else {
       contents.values.emplace_back(std::string(key), to_raw(value));
     }

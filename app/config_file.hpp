@@ -13,14 +13,16 @@ namespace kvc::app {
 /// What a file says. `error` is one complete line and then nothing else is set.
 struct file_contents {
   std::string error;
-  std::vector<std::pair<std::string, raw_value>> values;  ///< every member but `kvevent_instance`, in the file's order
+  std::vector<std::pair<std::string, raw_value>> values;  ///< every member but the two below, in the file's order
   std::vector<publisher_entry> publishers;                ///< the members of `kvevent_instance`
+  std::vector<publisher_entry> stores;                    ///< the members of `stores`
 };
 
 /// Reads a whole file of at most 64 MiB. `error` is the system's reason when it cannot be read.
 [[nodiscard]] std::string read_config_file(const std::string& path, std::string& error);
 
 /// Takes a file's text apart. `path` is for messages. Syntax errors name the line.
+/// `stores` is read alike, with backend_id for instance_id.
 /// `kvevent_instance` is an object of registrations by name, where the name is the instance_id of those that give none, or a list of them.
 [[nodiscard]] file_contents parse_config_file(const std::string& text, const std::string& path);
 

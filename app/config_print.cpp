@@ -53,7 +53,7 @@ std::string help_text() {
       "\n"
       "Every setting below can stand in the file (lanes), in the environment (KVC_LANES) and on the command line (--lanes 4 or\n"
       "--lanes=4); a later one of these outranks an earlier one. Lists are written with commas. The file is JSON, may have comments,\n"
-      "and may register publishers under \"kvevent_instance\".\n";
+      "and may register publishers under \"kvevent_instance\" and stores under \"stores\".\n";
   const settings defaults;
   std::string_view group;
   for (const field_info& field : config_fields()) {

@@ -48,4 +48,26 @@ checked_publishers check_publishers(const settings& values, core::medium_table& 
   return result;
 }
 
+checked_stores check_stores(const settings& values) {
+  checked_stores result;
+  std::map<std::string, const publisher_entry*> seen;
+  for (const publisher_entry& entry : values.store_entries) {
+    net::request_document document;
+    net::store_registration read;
+    net::checked refused = document.read(entry.json, net::wire_form::json, net::request_document::shape::single);
+    if (!refused) refused = net::read_store(document, document.items().front(), read);
+    if (refused) {
+      result.errors.push_back(line_about(entry, refused->sentence, refused->field));
+      continue;
+    }
+    const auto [first, is_new] = seen.emplace(read.backend, &entry);
+    if (!is_new) {
+      result.errors.push_back(line_about(entry, "the same backend as " + first->second->name, ""));
+      continue;
+    }
+    result.registrations.push_back(std::move(read));
+  }
+  return result;
+}
+
 }  // namespace kvc::app

@@ -1,4 +1,4 @@
-// Publishers of the configuration file, checked by the rules of POST /register.
+// Publishers and stores of the configuration file, checked by the rules of POST /register and POST /stores.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "app/settings.hpp"
 #include "core/medium.hpp"
 #include "core/registration.hpp"
+#include "net/store_registration.hpp"
 
 namespace kvc::app {
 
@@ -20,5 +21,14 @@ struct checked_publishers {
 /// Checks every entry; `media` learns their media. Two entries for one stream are an error, since the second would end the
 /// first; so are two hash seeds in one partition.
 [[nodiscard]] checked_publishers check_publishers(const settings& values, core::medium_table& media);
+
+/// What comes of the file's stores. With `errors` `registrations` must not be used.
+struct checked_stores {
+  std::vector<net::store_registration> registrations;
+  std::vector<std::string> errors;
+};
+
+/// Checks every entry. Two stores for one backend are an error, since the second would end the first.
+[[nodiscard]] checked_stores check_stores(const settings& values);
 
 }  // namespace kvc::app

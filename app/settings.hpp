@@ -13,6 +13,7 @@
 #include "net/fleet_service.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
+#include "net/store_settings.hpp"
 
 namespace kvc::app {
 
@@ -37,12 +38,14 @@ struct settings {
   net::stream_settings streams;
 
   net::coordinator_settings coordinator;
+  net::store_settings stores;
 
   net::log::level log_level = net::log::level::info;
   std::vector<std::pair<net::log::module, net::log::level>> log_modules;
   bool to_journal = false;  ///< standard error is connected to the systemd journal (JOURNAL_STREAM)
 
   std::vector<publisher_entry> publishers;
+  std::vector<publisher_entry> store_entries;  ///< as `publishers`, of POST /stores
 };
 
 }  // namespace kvc::app

@@ -9,9 +9,9 @@
 namespace kvc::core {
 
 /// What memory of the arena is used for.
-enum class arena_kind : std::uint8_t { runs, columns, cells, holes, directory, names };
-inline constexpr std::size_t arena_kinds = 6;
-inline constexpr std::array<std::string_view, arena_kinds> arena_kind_names{"runs", "columns", "cells", "holes", "directory", "names"};
+enum class arena_kind : std::uint8_t { runs, columns, cells, holes, directory, names, objects };
+inline constexpr std::size_t arena_kinds = 7;
+inline constexpr std::array<std::string_view, arena_kinds> arena_kind_names{"runs", "columns", "cells", "holes", "directory", "names", "objects"};
 
 /// Bytes from the arena, not zeroed, aligned to 64 when `bytes` is a multiple of 64, else to 32. Throws std::bad_alloc. Any lane.
 ///

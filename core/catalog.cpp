@@ -31,6 +31,16 @@ match_scope scope_of(const std::vector<member>& members) {
   return scope;
 }
 
+/// The board of the partitions that differ from this one by their adapter only; null when there are none.
+std::shared_ptr<name_board> names_of(const catalog_view& all, const partition_key& key) {
+  for (auto each = all.partitions.lower_bound({key.tenant, key.model, {}, {}, 0}); each != all.partitions.end(); ++each) {
+    const partition_key& other = each->first;
+    if (other.tenant != key.tenant || other.model != key.model) break;
+    if (other.salt == key.salt && other.block_size == key.block_size) return each->second->partition->names();
+  }
+  return nullptr;
+}
+
 std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, std::vector<member> members) {
   auto view = std::make_shared<partition_view>();
   view->partition = std::move(home);
@@ -60,7 +70,7 @@ result<std::shared_ptr<partition>> catalog::join(const partition_key& key, std::
     members = existing->second->members;
     if (std::ranges::find(members, who.id, &member::id) != members.end()) return home;
   } else {
-    home = std::make_shared<partition>(key, seed);
+    home = std::make_shared<partition>(key, seed, names_of(*now, key));
   }
   members.push_back(who);
   auto next = std::make_shared<catalog_view>(*now);

@@ -16,6 +16,7 @@
 #include "core/match.hpp"
 #include "core/medium.hpp"
 #include "core/member_map.hpp"
+#include "core/name_board.hpp"
 #include "core/prefix_index.hpp"
 #include "core/published.hpp"
 #include "core/stream_status.hpp"
@@ -25,7 +26,12 @@ namespace kvc::core {
 /// One index and the hash rule its blocks agree on. Shared by the lanes; the identity never changes.
 class partition {
  public:
-  partition(partition_key key, std::uint64_t seed) : key_(std::move(key)), index_(seed) {}
+  /// `names`: of the partitions that differ from this one by their adapter only; null: there is none yet.
+  partition(partition_key key, std::uint64_t seed, std::shared_ptr<name_board> names = {})
+      : key_(std::move(key)),
+        index_(seed),
+        names_(names ? std::move(names) : std::make_shared<name_board>()),
+        adapter_(names_->adapter(key_.lora)) {}
 
   [[nodiscard]] const partition_key& key() const noexcept { return key_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return index_.seed(); }
@@ -34,11 +40,16 @@ class partition {
   /// What its workers hold; written by lane_blocks.
   [[nodiscard]] entry_count& entries() noexcept { return entries_; }
   [[nodiscard]] const entry_count& entries() const noexcept { return entries_; }
+  /// What its pools ask of its engines, and the number its adapter has there.
+  [[nodiscard]] const std::shared_ptr<name_board>& names() const noexcept { return names_; }
+  [[nodiscard]] std::uint16_t adapter() const noexcept { return adapter_; }
 
  private:
   partition_key key_;
   prefix_index index_;
   entry_count entries_;
+  std::shared_ptr<name_board> names_;
+  std::uint16_t adapter_;
 };
 
 /// A worker as a partition sees it.

@@ -49,12 +49,12 @@ class latency_histogram {
 
 /// Routes with counters of their own; whatever else is asked for counts as `other`.
 enum class route : std::uint8_t {
-  query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, coordinator, other
+  query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, coordinator, exist, stores, other
 };
-inline constexpr std::size_t route_count = 9;
+inline constexpr std::size_t route_count = 11;
 [[nodiscard]] constexpr const char* route_name(route which) noexcept {
   constexpr std::array<const char*, route_count> names{"query", "query_by_hash", "query_batch", "register",
-                                                       "unregister", "inspect", "metrics", "coordinator", "other"};
+                                                       "unregister", "inspect", "metrics", "coordinator", "exist", "stores", "other"};
   return names[static_cast<std::size_t>(which)];
 }
 
@@ -79,6 +79,11 @@ struct event_counters {
     }
   }
 };
+
+/// What a probe for an object came to.
+enum class exist_result : std::uint8_t { exists, missing, internal, invalid_key, unavailable };
+inline constexpr std::size_t exist_result_count = 5;
+inline constexpr std::array<const char*, exist_result_count> exist_result_names{"exists", "missing", "internal", "invalid_key", "unavailable"};
 
 /// Everything one lane counts. Written by its lane only.
 struct alignas(64) lane_counters {
@@ -111,8 +116,11 @@ struct alignas(64) lane_counters {
   lane_counter reblocked_pages;       ///< blocks of another size than registered that were taken apart or joined
   lane_counter reblocked_blocks;      ///< blocks of the registered size that were made of them
   lane_counter uncounted_blocks;      ///< stored in groups that cannot answer for a prefix
-  lane_counter unplaced_events;       ///< about objects whose blocks are not known
+  lane_counter unplaced_events;       ///< about objects whose blocks nothing names
   event_counters decoded;
+  std::array<lane_counter, exist_result_count> probes;  ///< keys of POST /exist
+  lane_counter object_events;         ///< replicas of objects that came or went
+  lane_counter refused_objects;       ///< events about objects that could not be taken
   lane_counter gaps;
   lane_counter replays;
   lane_counter replays_failed;

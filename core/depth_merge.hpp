@@ -1,4 +1,4 @@
-// The exact depths of every worker where blocks may come from several media and from pools: intervals of equal holders, merged in order.
+// The exact depths of every worker from anywhere: intervals of equal holders, merged in order. Only where `union_walk` cannot go.
 #pragma once
 
 #include <cstdint>

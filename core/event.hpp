@@ -10,6 +10,7 @@
 #include "core/event_counts.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
+#include "core/replica.hpp"
 
 namespace kvc::core {
 
@@ -24,6 +25,7 @@ struct event_scope {
   std::optional<dp_rank> rank;
   std::optional<std::string> backend;  ///< what owns the blocks; a stream may speak for several
   std::string object_key;              ///< of a store: the object the blocks are kept in; empty: none
+  std::optional<replica_kind> replica;  ///< of a store: what `medium` means to it; see `replica_kind_of`
   std::uint32_t group = 0;          ///< KV-cache group inside the engine; 0 is the first or only one
   bool prefix_complete = true;      ///< false for groups (sliding window, mamba ...) that cannot answer for a whole prefix
 };
@@ -56,6 +58,7 @@ struct cleared_event {
 struct object_replica {
   medium_id medium{};
   std::string location;  ///< endpoint or path, as the store names it
+  replica_kind kind = replica_kind::memory;
 
   friend bool operator==(const object_replica&, const object_replica&) = default;
 };
@@ -71,6 +74,7 @@ struct object_event {
   event_scope scope;  ///< with `object_key`
   change what = change::stored;
   std::vector<object_replica> replicas;  ///< all of them, when the publisher lists them
+  bool all_media = true;                 ///< removed: from everywhere, else from the scope's medium only
   std::optional<engine_hash> name;       ///< of the block in it, when the event tells
   std::optional<engine_hash> parent;
   std::vector<std::uint32_t> tokens;

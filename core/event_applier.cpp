@@ -13,7 +13,13 @@ const event_scope& scope_of(const event& what) {
 }
 
 applier_options of_one_worker(const event_applier::options& all) {
-  return {.max_orphans = all.max_orphans, .lane = all.lane, .max_partitions = all.max_partitions, .recipe = all.recipe};
+  return {.max_orphans = all.max_orphans,
+          .lane = all.lane,
+          .max_partitions = all.max_partitions,
+          .recipe = all.recipe,
+          .pool_settle = all.pool_settle,
+          .pool_mixed = all.pool_mixed,
+          .pool_wake = all.pool_wake};
 }
 
 }  // namespace
@@ -60,15 +66,22 @@ worker_applier* event_applier::open(const owner& whose) {
   who.id = *number;
   who.key.rank = whose.rank;
   try {
-    return others_.emplace(whose, std::make_unique<worker_applier>(as, who, *catalog_, of_one_worker(limits_))).first->second.get();
+    auto made = std::make_unique<worker_applier>(as, who, *catalog_, of_one_worker(limits_));
+    if (made->pool() != nullptr) made->pool()->pass_time(now_);
+    return others_.emplace(whose, std::move(made)).first->second.get();
   } catch (const std::invalid_argument&) {  // the partition has been given up and opened again under another seed
     return nullptr;
   }
 }
 
 std::optional<std::size_t> event_applier::apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally) {
-  if (std::holds_alternative<object_event>(what)) {
-    ++tally.unplaced;
+  if (const auto* moved = std::get_if<object_event>(&what)) {
+    worker_applier* const keeper = applier_of(moved->scope, batch, moved->what == object_event::change::stored);
+    if (keeper != nullptr) {
+      keeper->move(*moved, tally);
+    } else {
+      ++tally.unplaced;
+    }
     return 1;
   }
   const auto* const stored = std::get_if<stored_event>(&what);
@@ -120,6 +133,52 @@ void event_applier::look_ahead(const event_batch& batch, std::size_t at) const n
       if (removed->scope.group == 0 && !removed->hashes.empty()) home_.blocks().expect(step, nullptr, removed->hashes);
     }
   }
+}
+
+void event_applier::pass_time(std::chrono::steady_clock::time_point now) {
+  if (!is_pool()) return;
+  now_ = now;
+  for (const auto& [whose, each] : others_) each->pool()->pass_time(now);
+  home_.pool()->pass_time(now);
+}
+
+bool event_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
+  if (!is_pool()) return true;
+  for (const auto& [whose, each] : others_) {
+    if (!each->pool()->catch_up_some(budget, tally)) return false;
+  }
+  return home_.pool()->catch_up_some(budget, tally);
+}
+
+bool event_applier::take_questions(std::vector<name_question>& into, std::size_t most) {
+  if (!is_pool()) return false;
+  bool is_more = home_.pool()->take_questions(into, most);
+  for (const auto& [whose, each] : others_) is_more = each->pool()->take_questions(into, most) || is_more;
+  return is_more;
+}
+
+void event_applier::answer(const name_question& asked) {
+  if (is_pool()) return;
+  home_.answer(asked);
+  for (const auto& [whose, each] : others_) each->answer(asked);
+}
+
+pool_joiner::figures event_applier::pooled() const noexcept {
+  pool_joiner::figures sum;
+  const auto add = [&sum](const worker_applier& worker) {
+    if (worker.pool() == nullptr) return;
+    const pool_joiner::figures one = worker.pool()->now();
+    sum.objects += one.objects;
+    sum.waiting += one.waiting;
+    sum.doubtful += one.doubtful;
+    sum.incomplete += one.incomplete;
+    sum.unsure += one.unsure;
+    sum.joined += one.joined;
+    sum.dropped += one.dropped;
+  };
+  add(home_);
+  for (const auto& [whose, each] : others_) add(*each);
+  return sum;
 }
 
 bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {

@@ -1,6 +1,7 @@
 // Applies a stream's events to the index, each to the worker it speaks about: a stream may speak for several ranks and several backends.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +28,8 @@ namespace kvc::core {
 /// the stream has shown a rank that is neither (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no
 /// ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
 /// registered backend, or if none is registered the first that is named, is the registered worker's. Bounds: `max_owners`; the stored
-/// blocks of further ones are skipped and counted. Events about objects change nothing here; they are counted as `apply_tally::unplaced`,
-/// and whoever keeps the objects takes them from the batch. Lane: all members on the owning lane.
+/// blocks of further ones are skipped and counted. Events about objects change the index where the stream is a pool's (pool_applier); whoever
+/// keeps the objects themselves takes them from the batch. Lane: all members on the owning lane.
 class event_applier {
  public:
   static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
@@ -40,6 +41,9 @@ class event_applier {
     /// Gives out the number of a further worker; none: everything belongs to the registered one.
     std::function<std::optional<worker_id>()> next_worker = {};
     std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
+    std::chrono::milliseconds pool_settle{1'000};  ///< how long no new part of a block may come before those seen are taken for all
+    std::function<medium_id()> pool_mixed = {};    ///< the medium of a pool's blocks whose parts lie on several; none: they count nowhere
+    std::function<void()> pool_wake = {};          ///< called on any lane when `catch_up_some` has something to do
   };
 
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -62,6 +66,21 @@ class event_applier {
 
   /// A piece of all workers' parts of a pass; see lane_blocks::evict_some. Not while a batch is half applied.
   [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+
+  // For pools; an engine has nothing to do in any of these. Not while a batch is half applied, but for `answer`.
+
+  /// What time it is: parts of blocks are waited for. To be told before events are applied, and now and then without any.
+  void pass_time(std::chrono::steady_clock::time_point now);
+  /// Takes in what engines have told of the names of the pool's blocks, and what has become sure, some `budget` blocks at a time. True when
+  /// nothing is left.
+  [[nodiscard]] bool catch_up_some(std::size_t budget, apply_tally& tally);
+  /// Appends the names that the engines of every lane have to be asked for, no more than `most` for each board. True when there are more.
+  [[nodiscard]] bool take_questions(std::vector<name_question>& into, std::size_t most);
+  /// Tells the board of a question what the stream's workers mean by its names; what they do not hold they say nothing about. For engines.
+  void answer(const name_question& asked);
+  /// Sums over the stream's workers.
+  [[nodiscard]] pool_joiner::figures pooled() const noexcept;
+  [[nodiscard]] bool is_pool() const noexcept { return home_.pool() != nullptr; }
 
   /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is known:
   /// what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
@@ -111,6 +130,7 @@ class event_applier {
   std::map<owner, std::unique_ptr<worker_applier>> others_;
   std::string own_backend_;  ///< empty: none has been named yet
   bool speaks_for_ranks_ = false;
+  std::chrono::steady_clock::time_point now_{};  ///< as last told
 };
 
 }  // namespace kvc::core

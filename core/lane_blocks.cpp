@@ -43,10 +43,11 @@ void lane_blocks::count_gone(std::uint16_t home, medium_id medium, std::uint64_t
 bool lane_blocks::is_same_block(const place& left, const place& right) const {
   if (left.home != right.home) return false;
   if (left.where.in != nullptr && right.where.in != nullptr) return left.where == right.where;
-  const auto hash = [&](const place& of) {
-    return of.where.in == nullptr ? of.block : seq_hash_at(*of.where.in, of.where.offset, homes_[of.home]->seed());
-  };
-  return hash(left) == hash(right);
+  return hash_of(left) == hash_of(right);
+}
+
+seq_hash lane_blocks::hash_of(const place& of) const {
+  return of.where.in == nullptr ? of.block : seq_hash_at(*of.where.in, of.where.offset, homes_[of.home]->seed());
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) {
@@ -105,6 +106,8 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
     std::optional<place> here;
     if (command.link == store_link::standard) {
       here = place{{}, seq_hash{name.get()}, home};
+    } else if (command.link == store_link::placed) {
+      here = place{{}, command.blocks[i], home};
     } else if (has_locals && previous) {
       here = place{{}, roll(previous->block, command.locals[i], command.home->seed()), home};
     } else {
@@ -131,6 +134,7 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
 
 void lane_blocks::store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally) {
   const bool is_news = put(name, here, medium, 1, tally);
+  if (is_news && here.where.in == nullptr) explain(name, here);
   if (is_news && !waiting_.empty()) join_waiting(name, here, tally);
 }
 
@@ -140,6 +144,7 @@ run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits
   if (behind != nullptr) holdings_.make_way(runs_of(home), at, command.locals.subspan(from), visits);
   const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
   hold_stretch(part, command.names.subspan(from, part.count), home, command.medium, tally);
+  explain(command.names.subspan(from, part.count), command.locals.subspan(from), part, home);
   return part;
 }
 

@@ -47,6 +47,7 @@ class lane_blocks {
     bool copy_counting = true;         ///< a removal takes one copy away; false: it takes the name away
     std::size_t max_orphans = 65'536;  ///< 0: none are kept
     std::shared_ptr<lane_names> lane = {};  ///< names shared with the other workers of the lane; null: the worker has its own
+    bool explains_names = false;       ///< tells the pools of a partition what the names mean that they watch (see name_board)
   };
 
   explicit lane_blocks(options with);
@@ -61,6 +62,13 @@ class lane_blocks {
 
   void store(const store_command& command, apply_tally& tally);
   void remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
+
+  /// The block that a name means now; absent when it means none. The newest, where it means several.
+  struct meaning {
+    const partition* home = nullptr;
+    seq_hash block{};
+  };
+  [[nodiscard]] std::optional<meaning> meaning_of(engine_hash name);
 
   /// Forgets what is held on the media of `which`, in the partitions of `only` (in every one when empty), looking at no more than `budget`
   /// names per call. True when nothing is left to forget. Between the calls of one clearing no other member that changes anything may be
@@ -124,6 +132,9 @@ class lane_blocks {
   [[nodiscard]] bool is_same_block(const place& left, const place& right) const;
   [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
   [[nodiscard]] std::optional<place> any_place(engine_hash name);                          ///< newest of all
+  [[nodiscard]] seq_hash hash_of(const place& of) const;
+  void explain(engine_hash name, const place& here) const;
+  void explain(std::span<const engine_hash> names, std::span<const local_hash> locals, const run_stretch& where, std::uint16_t home) const;
   void store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally);
   [[nodiscard]] run_stretch store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
                                           std::uint16_t home, apply_tally& tally);

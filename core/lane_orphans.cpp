@@ -11,6 +11,7 @@ void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally
   const auto media = waiting_.at(name).copies;
   forget_orphan(name);
   for (const auto& [medium, count] : media) (void)put(name, where, medium, count, tally);
+  explain(name, where);
   ++tally.joined;
 }
 

@@ -10,6 +10,7 @@
 #include "core/level_walk.hpp"
 #include "core/quiescence.hpp"
 #include "core/run_walk.hpp"
+#include "core/union_walk.hpp"
 
 namespace kvc::core {
 namespace {
@@ -29,6 +30,7 @@ struct match_buffers {
   holder_list holders;
   holder_list lone;
   depth_merge merge;
+  union_walk together;
 };
 
 match_buffers& buffers() {
@@ -78,13 +80,13 @@ std::uint32_t holders_at(const std::vector<segment_holder>& segment, std::uint32
   return until;
 }
 
-/// Depths by the definition, interval by interval: for several media, pools, and blocks that stand in no run. False when a run was cut
+/// Depths by the definition, interval by interval: where blocks of the partition stand in no run. False when a run was cut
 /// off on the way, so that it has to be done once more.
 template <class Walk>
 bool match_general(const run_store& runs, Walk query, const match_scope& scope, match_result& out) {
   const run_directory& directory = runs.directory();
   const std::uint32_t round = runs.round();
-  auto& [walk, levels, segment, holders, lone, merge] = buffers();
+  auto& [walk, levels, segment, holders, lone, merge, together] = buffers();
   merge.begin(scope, out);
   const bool has_lone = directory.lone_blocks() != 0;
   run_segment here;
@@ -146,6 +148,10 @@ void match_all(const run_store& runs, const Walk& query, const match_scope& scop
     match_buffers& mine = buffers();
     mine.walk.run(runs, query, mine.levels);
     fold(runs.slots(), mine.levels, out);
+    return;
+  }
+  if (runs.directory().lone_blocks() == 0) {
+    buffers().together.run(runs, query, scope, out);
     return;
   }
   while (!match_general(runs, query, scope, out)) continue;

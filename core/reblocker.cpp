@@ -17,6 +17,14 @@ engine_hash reblocker::block_name(engine_hash name, const page& in, std::uint32_
   return engine_hash{mixed ^ (mixed >> 31U)};
 }
 
+bool reblocker::names_in(engine_hash name, std::vector<engine_hash>& out) const {
+  const auto found = pages_.find(name);
+  if (found == pages_.end() || found->second.pending != 0 || found->second.borrowed != 0) return false;
+  out.clear();
+  for (std::uint32_t i = 0; i < found->second.blocks; ++i) out.push_back(block_name(name, found->second, i));
+  return !out.empty();
+}
+
 bool reblocker::is_on(const page& which, medium_id medium) noexcept {
   return std::ranges::any_of(which.copies, [medium](const auto& each) { return each.first == medium; });
 }

@@ -57,6 +57,10 @@ class reblocker {
   /// bounded.
   void forget(media_mask which, std::span<const partition* const> only);
 
+  /// The names of the blocks that a page holds in full and alone, in order. False, and nothing told, when it is no page, or shares a block
+  /// with its neighbours.
+  [[nodiscard]] bool names_in(engine_hash name, std::vector<engine_hash>& out) const;
+
   [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }
 
  private:

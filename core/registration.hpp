@@ -53,6 +53,7 @@ struct registration {
   std::string backend_id;
   bool copy_counting = true;       ///< the publisher announces physical copies: a removal takes one away; see `counts_copies`
   bool shared = false;             ///< a pool whose blocks every instance of the partition can use
+  std::uint32_t shards = 0;        ///< of a pool: how many objects make up a block; 0: to be learned (see pool_layouts)
   std::optional<loss_policy> after_loss;  ///< absent: as the server is set
   bool expects_idle = false;       ///< silence means nothing: the stream never becomes stale, and its blocks stay
 

@@ -14,9 +14,15 @@ constexpr unsigned medium_bits = 4;
 
 using page = std::array<std::atomic<std::uint64_t>, page_slots>;
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
 struct slot_table::state {
+  const std::uint64_t number = next_number();
   std::array<std::atomic<page*>, max_slots / page_slots> pages{};
   std::atomic<std::uint32_t> end{0};
   std::atomic<std::uint32_t> used{0};
@@ -91,6 +97,7 @@ slot_owner slot_table::owner(std::uint32_t slot) const noexcept {
   return {worker_id{static_cast<std::uint32_t>(owner >> medium_bits)}, static_cast<medium_id>(owner & ((1U << medium_bits) - 1))};
 }
 
+std::uint64_t slot_table::number() const noexcept { return state_->number; }
 std::uint32_t slot_table::end() const noexcept { return state_->end.load(std::memory_order_acquire); }
 media_mask slot_table::media() const noexcept { return state_->media.load(std::memory_order_acquire); }
 std::uint32_t slot_table::used() const noexcept { return state_->used.load(std::memory_order_relaxed); }

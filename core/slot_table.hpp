@@ -18,6 +18,8 @@ inline constexpr std::uint32_t no_slot = 0xFFFF'FFFF;
 struct slot_owner {
   worker_id worker{};
   medium_id medium{};
+
+  friend bool operator==(slot_owner, slot_owner) = default;
 };
 
 /// The slots of one partition.
@@ -40,6 +42,8 @@ class slot_table {
 
   /// The slot is, or was at some time during the scope, in use.
   [[nodiscard]] slot_owner owner(std::uint32_t slot) const noexcept;
+  /// Of this table only, as long as the process runs.
+  [[nodiscard]] std::uint64_t number() const noexcept;
   /// One past the highest slot ever in use.
   [[nodiscard]] std::uint32_t end() const noexcept;
   /// Media of the slots in use.

@@ -16,6 +16,7 @@ enum class store_link : std::uint8_t {
   root,      ///< at position 0
   parent,    ///< behind the block that `parent` names
   standard,  ///< the names are the partition's own sequence hashes, so they say it themselves
+  placed,    ///< the blocks' sequence hashes come with their names
   by_name,   ///< not at all: the names must be known from other events (a copy on another medium)
 };
 
@@ -27,6 +28,7 @@ struct store_command {
   engine_hash parent{};                  ///< for store_link::parent
   std::span<const engine_hash> names;
   std::span<const local_hash> locals;    ///< as many as names for root and parent; empty otherwise
+  std::span<const seq_hash> blocks = {}; ///< as many as names for placed; empty otherwise
 };
 
 /// What calls changed; added up by the caller.
@@ -43,7 +45,7 @@ struct apply_tally {
   std::uint64_t reblocked_pages = 0;   ///< blocks of another size than registered that were taken apart or joined
   std::uint64_t reblocked = 0;         ///< blocks of the registered size that were made of them
   std::uint64_t uncounted = 0;         ///< blocks stored in groups that cannot answer for a prefix
-  std::uint64_t unplaced = 0;          ///< events about objects whose blocks are not known
+  std::uint64_t unplaced = 0;          ///< events about objects whose blocks nothing names
 
   void add(const apply_tally& other) noexcept;
 };

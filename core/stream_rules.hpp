@@ -25,9 +25,10 @@ struct stream_rules {
   loss_policy after_loss = loss_policy::drop;
 };
 
-/// The first seqno of publishers of this type: Mooncake's master begins with 1, everybody else with 0 (kv-events.md section 0.9).
-[[nodiscard]] constexpr seqno first_seqno(publisher_type type) noexcept {
-  return seqno{type == publisher_type::mooncake ? 1U : 0U};
+/// The first seqno of publishers of this type: Mooncake's master begins with 1, everybody else with 0 (kv-events.md section 0.9). So does
+/// Mooncake's older publisher, which is the one that has a replay (section 7).
+[[nodiscard]] constexpr seqno first_seqno(publisher_type type, bool has_replay) noexcept {
+  return seqno{type == publisher_type::mooncake && !has_replay ? 1U : 0U};
 }
 
 }  // namespace kvc::core

@@ -77,7 +77,13 @@ struct stream_status {
   std::atomic<std::uint64_t> skipped{0};                 ///< stored blocks that cannot be indexed
   std::atomic<std::uint64_t> reblocked_pages{0};         ///< blocks of another size than registered, taken apart or joined
   std::atomic<std::uint64_t> uncounted{0};               ///< blocks held in groups that cannot answer for a prefix
-  std::atomic<std::uint64_t> unplaced{0};                ///< events about objects whose blocks are not known
+  std::atomic<std::uint64_t> unplaced{0};                ///< events about objects whose blocks nothing names
+  std::atomic<std::uint64_t> pool_objects{0};            ///< of a pool: objects it holds (pool_joiner); so the next ones
+  std::atomic<std::uint64_t> pool_waiting{0};            ///< blocks whose names no engine has explained, doubtful ones included
+  std::atomic<std::uint64_t> pool_doubtful{0};           ///< names that engines use for different blocks
+  std::atomic<std::uint64_t> pool_incomplete{0};         ///< blocks of which a part is missing, or may be
+  std::atomic<std::uint64_t> pool_joined{0};             ///< blocks whose names an engine has explained
+  std::atomic<std::uint64_t> pool_dropped{0};            ///< blocks given up because of a bound
   std::array<std::atomic<std::uint64_t>, max_media> blocks{};  ///< held, per medium, by all ranks it speaks for
   rank_shares ranks;                                     ///< what of them belongs to further ranks
   event_counters decoded;

@@ -39,12 +39,25 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
       catalog_(&partitions),
       limits_(limits),
       has_standard_names_(speaks_standard(from.type)),
-      blocks_({.worker = who.id, .copy_counting = from.copy_counting, .max_orphans = limits.max_orphans, .lane = limits.lane}),
+      blocks_({.worker = who.id,
+               .copy_counting = from.copy_counting,
+               .max_orphans = limits.max_orphans,
+               .lane = limits.lane,
+               .explains_names = from.worker.kind == publisher_class::engine}),
       pages_(blocks_, from.copy_counting),
       uncounted_(from.copy_counting) {
   auto joined = partitions.join(from.partition, from.hash_seed, who);
   if (!joined) throw std::invalid_argument(joined.error().message());
   home_ = *std::move(joined);
+  if (from.worker.kind != publisher_class::pool) return;
+  pool_applier::options with;
+  with.shards = from.shards;
+  with.settle = limits.pool_settle;
+  with.max_waiting = limits.max_orphans;
+  with.mixed = limits.pool_mixed;
+  with.wake = limits.pool_wake;
+  with.copy_counting = from.copy_counting;
+  pool_ = std::make_unique<pool_applier>(with, blocks_, *member_.media_seen, [this](const event_scope& scope) { return home_of(scope); });
 }
 
 engine_hash worker_applier::in_group(engine_hash name, std::uint32_t group) const {
@@ -52,7 +65,7 @@ engine_hash worker_applier::in_group(engine_hash name, std::uint32_t group) cons
   return group == 0 || has_standard_names_ ? name : engine_hash{name.get() ^ (group * 0x9E37'79B9'7F4A'7C15ULL)};
 }
 
-std::span<const engine_hash> worker_applier::names_in_group(const std::vector<engine_hash>& names, std::uint32_t group) {
+std::span<const engine_hash> worker_applier::names_in_group(std::span<const engine_hash> names, std::uint32_t group) {
   if (group == 0 || has_standard_names_) return names;
   names_.clear();
   for (const engine_hash name : names) names_.push_back(in_group(name, group));
@@ -93,12 +106,13 @@ void worker_applier::store(const stored_event& stored, apply_tally& tally) {
     tally.uncounted += stored.hashes.size();
     return;
   }
-  store_command command;
-  command.home = home_of(scope);
-  command.medium = medium;
   has_standard_names_ = has_standard_names_ || stored.standard_hashes;
   const bool is_behind_unnamed = stored.base && stored.base->get() != 0 && !stored.parent;
   const bool is_standard = stored.standard_hashes || (is_behind_unnamed && speaks_standard(registration_.type));
+  if (pool_ && !is_standard && pool_applier::is_meant(stored)) return pool_->store(stored, medium, tally);
+  store_command command;
+  command.home = home_of(scope);
+  command.medium = medium;
   if (!command.home || (is_behind_unnamed && !is_standard)) {
     tally.skipped += stored.hashes.size();
     return;
@@ -148,6 +162,11 @@ void worker_applier::store_pages(const stored_event& stored, const store_command
   pages.page_tokens = stored.scope.block_size;
   pages.tokens = std::span(stored.tokens).first(usable * pages.page_tokens);
   pages_.store(pages, tally);
+  name_board& board = *command.home->names();
+  if (pool_ || !board.is_in_use()) return;
+  for (const engine_hash name : pages.names) {
+    if (board.is_watched(name)) explain(name, board);  // all of it: the blocks themselves have told of the last one only
+  }
 }
 
 void worker_applier::store_by_name(store_command command, apply_tally& tally) {
@@ -167,6 +186,12 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
   media_mask media = removed.all_media ? member_.media_seen->load(std::memory_order_relaxed) : media_mask{0};
   media = static_cast<media_mask>(media | mask_of(scope.medium.value_or(registration_.medium)));
   const bool is_uncounted = uncounted_.covers(scope);
+  std::span<const engine_hash> hashes = removed.hashes;
+  if (pool_ && !is_uncounted) {
+    pool_->remove(removed, removed.all_media ? all_media : media, left_, tally);
+    if (left_.empty()) return;
+    hashes = left_;
+  }
   apply_tally each_medium;
   for (unsigned rest = media; rest != 0; rest &= rest - 1) {
     const auto medium = static_cast<medium_id>(std::countr_zero(rest));
@@ -174,19 +199,46 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
       uncounted_.remove(removed.hashes, scope.group, medium);
       continue;
     }
-    std::span<const engine_hash> names = names_in_group(removed.hashes, scope.group);
-    if (pages_.pages() != 0) {
-      unpaged_.clear();
-      for (const engine_hash name : names) {
-        if (!pages_.remove(name, medium, each_medium)) unpaged_.push_back(name);
-      }
-      names = unpaged_;
-    }
-    blocks_.remove(names, medium, each_medium);
+    remove_blocks(names_in_group(hashes, scope.group), medium, each_medium);
   }
   // Where every medium is meant, not to be on one of them is no surprise.
   if (removed.all_media) each_medium.unknown_removals = 0;
   tally.add(each_medium);
+}
+
+void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) {
+  if (pages_.pages() != 0) {
+    unpaged_.clear();
+    for (const engine_hash name : names) {
+      if (!pages_.remove(name, medium, tally)) unpaged_.push_back(name);
+    }
+    names = unpaged_;
+  }
+  blocks_.remove(names, medium, tally);
+}
+
+void worker_applier::move(const object_event& moved, apply_tally& tally) {
+  if (pool_) return pool_->apply(moved, moved.scope.medium.value_or(registration_.medium), tally);
+  ++tally.unplaced;
+}
+
+void worker_applier::answer(const name_question& asked) {
+  for (const engine_hash name : asked.names) explain(name, *asked.board);
+}
+
+void worker_applier::explain(engine_hash name, name_board& to) {
+  const auto means = blocks_.meaning_of(name);
+  if (!means || means->home->names().get() != &to) return;
+  name_meaning told{name_meaning::state::known, means->home->adapter(), means->block};
+  if (pages_.pages() != 0 && pages_.names_in(name, unpaged_) && unpaged_.size() > 1) {
+    auto before = std::make_shared<std::vector<seq_hash>>();
+    for (std::size_t i = 0; i + 1 < unpaged_.size(); ++i) {
+      const auto inner = blocks_.meaning_of(unpaged_[i]);
+      if (inner && inner->home == means->home) before->push_back(inner->block);
+    }
+    if (before->size() + 1 == unpaged_.size()) told.before = std::move(before);
+  }
+  to.tell(name, told);
 }
 
 media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const {
@@ -212,17 +264,28 @@ bool worker_applier::clear_some(const cleared_event& cleared, std::size_t budget
     }
     if (only.empty()) return true;
   }
-  if (!blocks_.clear_some(which, only, budget, tally)) return false;
+  if (!clear_pool(which, only, budget, tally) || !blocks_.clear_some(which, only, budget, tally)) return false;
+  is_pool_cleared_ = false;
   pages_.forget(which, only);
   if (only.empty()) uncounted_.clear(which);
   return true;
+}
+
+/// The pool's part of a clear, which goes first: nothing else may be done in the middle of the other part.
+bool worker_applier::clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
+  if (!pool_ || is_pool_cleared_) return true;
+  is_pool_cleared_ = pool_->clear_some(which, only, budget, tally);
+  return is_pool_cleared_;
 }
 
 bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
   pages_.forget(all_media, {});
   uncounted_.clear(all_media);
   // A batch may have been left in the middle of a clear, whose cursor this pass then only finishes: go round until nothing is left.
-  return blocks_.clear_some(all_media, {}, budget, tally) && blocks_.names() == 0;
+  if (!blocks_.clear_some(all_media, {}, budget, tally)) return false;
+  is_pool_cleared_ = false;
+  if (pool_ && (!pool_->clear_some(all_media, {}, budget, tally) || pool_->now().objects != 0)) return false;
+  return blocks_.names() == 0;
 }
 
 }  // namespace kvc::core

@@ -2,6 +2,7 @@
 // publisher.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include "core/catalog.hpp"
 #include "core/event.hpp"
 #include "core/lane_blocks.hpp"
+#include "core/pool_applier.hpp"
 #include "core/reblocker.hpp"
 #include "core/registration.hpp"
 #include "core/uncounted_groups.hpp"
@@ -25,6 +27,9 @@ struct applier_options {
   std::shared_ptr<lane_names> lane = {};
   std::size_t max_partitions = 256;
   std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
+  std::chrono::milliseconds pool_settle{1'000};
+  std::function<medium_id()> pool_mixed = {};
+  std::function<void()> pool_wake = {};
 };
 
 /// One worker's events, on the lane that owns it.
@@ -37,7 +42,8 @@ struct applier_options {
 /// the names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is
 /// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
 /// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
-/// It clears the partitions that agree with every dimension it names: all of them when it names none. Lane: all members on the owning lane.
+/// It clears the partitions that agree with every dimension it names: all of them when it names none. What a pool says of objects, or of
+/// blocks that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
 class worker_applier {
  public:
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -45,6 +51,8 @@ class worker_applier {
 
   void store(const stored_event& stored, apply_tally& tally);
   void remove(const removed_event& removed, apply_tally& tally);
+  /// An object of a store; of a worker that is no pool it is `unplaced`.
+  void move(const object_event& moved, apply_tally& tally);
   /// Looks at about `budget` blocks. True when done; until then the same event must be passed, and nothing else may be called.
   [[nodiscard]] bool clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally);
 
@@ -63,6 +71,11 @@ class worker_applier {
   [[nodiscard]] bool clears_everything(const cleared_event& cleared) const;
 
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }
+  /// The worker's objects; null when it is no pool.
+  [[nodiscard]] pool_applier* pool() noexcept { return pool_.get(); }
+  [[nodiscard]] const pool_applier* pool() const noexcept { return pool_.get(); }
+  /// Tells the board what the worker means by the names of a question, as far as it holds them.
+  void answer(const name_question& asked);
   /// Blocks of groups that are never counted as prefix.
   [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
 
@@ -71,9 +84,13 @@ class worker_applier {
   /// Groups of one engine may use one hash for different blocks, so every group but the first has a name space of its own. A publisher on
   /// the standard hash gives equal names to equal blocks only, in any group.
   [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
-  [[nodiscard]] std::span<const engine_hash> names_in_group(const std::vector<engine_hash>& names, std::uint32_t group);
+  [[nodiscard]] std::span<const engine_hash> names_in_group(std::span<const engine_hash> names, std::uint32_t group);
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
   void check_standard(const stored_event& stored, const partition& home);
+  /// Tells the board what a name means, if the worker knows.
+  void explain(engine_hash name, name_board& to);
+  void remove_blocks(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
+  [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
   void store_by_name(store_command command, apply_tally& tally);
   [[nodiscard]] media_mask media_cleared_by(const cleared_event& cleared) const;
@@ -91,7 +108,10 @@ class worker_applier {
   uncounted_groups uncounted_;
   std::vector<engine_hash> names_;  ///< reused between events
   std::vector<engine_hash> unpaged_;
+  std::vector<engine_hash> left_;  ///< of a removal: what is none of the pool's objects
   std::vector<local_hash> locals_;
+  bool is_pool_cleared_ = false;        ///< by the clear under way
+  std::unique_ptr<pool_applier> pool_;  ///< last: it holds blocks of `blocks_`
 };
 
 }  // namespace kvc::core

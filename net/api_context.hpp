@@ -14,6 +14,8 @@
 
 namespace kvc::net {
 
+class query_prefetch;
+
 /// The parts of the process that requests are about, and what the answers say about the process itself. Everything referred to outlives
 /// the server; nothing here changes while it runs.
 struct api_context {
@@ -22,6 +24,7 @@ struct api_context {
   core::catalog& catalog;
   core::medium_table& media;
   std::uint64_t hash_seed = core::default_hash_seed;  ///< of registrations that name none
+  query_prefetch* prefetches = nullptr;               ///< what queries that prefetch are handed to; null: to nobody
   std::chrono::steady_clock::time_point started{};
   std::string version = {};
   std::vector<std::string> auth_tokens = {};          ///< may do everything; with both lists empty, anybody may

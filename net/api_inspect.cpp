@@ -67,6 +67,12 @@ void write_registration(answer_writer& out, const core::registration& from, cons
   out.member("backend_id", from.backend_id);
   out.member("copy_counting", from.copy_counting);
   out.member("shared", from.shared);
+  out.key("shards");
+  if (from.shards != 0) {
+    out.number(std::uint64_t{from.shards});
+  } else {
+    out.nothing();
+  }
   out.member("class", from.worker.kind == core::publisher_class::pool ? "pool" : "engine");
 }
 
@@ -105,6 +111,7 @@ http_reply list_services(const api_context& context, const http_request& request
     out.object();
     write_registration(out, each->registration, context.media);
     write_stream(out, *each->status, now);
+    if (each->registration.worker.kind == core::publisher_class::pool) write_pool(out, *each->status);
     write_blocks(out, context.media, blocks_of(*each->status));
     write_ranks(out, *each->status);
     write_recipe(out, each->recipe->found());
@@ -141,6 +148,10 @@ http_reply list_partitions(const api_context& context, const http_request& reque
     out.member("refused_slots", index.slots().refused());
     out.member("bytes", index.bytes());
     out.member("workers", partition->members.size());
+    const auto pools =
+        std::ranges::count_if(partition->members, [](const core::member& each) { return each.key.kind == core::publisher_class::pool; });
+    out.member("pools", static_cast<std::uint64_t>(pools));
+    out.member("pool_names", partition->partition->names()->watched());
     out.end_object();
   }
   out.end_list();

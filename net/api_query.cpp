@@ -222,7 +222,7 @@ class answering {
       for (std::size_t m = 0; m < core::max_media; ++m) best.on[m] = std::max(best.on[m], each.on[m]);
     }
     const unsigned columns = query_.media ? asked_ : static_cast<unsigned>(always_shown | which.seen);
-    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U));
+    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U) + (shows_pools() ? 1U : 0U));
     out_.plain_member("longest_matched", in_tokens(best.any));
     if ((columns & core::mask_of(medium_id::gpu)) != 0) write_column(best, 0);  // before DP, as clients know it
     write_ranks(which, ranks);
@@ -255,6 +255,9 @@ class answering {
     const bool is_well_known = (always_shown >> medium & 1U) != 0;
     is_well_known ? out_.plain_member(name, in_tokens(best.on[medium])) : out_.member(name, in_tokens(best.on[medium]));
   }
+
+  /// Whether to tell what an instance with nothing of its own would have.
+  [[nodiscard]] bool shows_pools() const { return query_.detail && scope_ != nullptr && !scope_->pools.empty(); }
 
   void write_detail(const row& which, const core::worker_depth& best) {
     out_.key("tiers");
@@ -290,6 +293,7 @@ class answering {
     }
     out_.member("missing", missing);
     out_.member("seq_hashes", std::uint64_t{best.any});
+    if (shows_pools()) out_.member("pools", in_tokens(scratch_.matched.pools_alone.any));
   }
 
   const query_request& query_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -43,22 +42,31 @@ void write_row(answer_writer& out, const core::usage_row& row) {
 }
 
 /// As `write_row`, for a listing of a thousand: all but the salt is put together on the stack and goes over in one piece.
-void append_row(std::string& body, const core::usage_row& row) {
-  body += R"({"cache_salt":)";
-  answer_writer(body, wire_form::json).text(row.salt);
-  std::array<char, 160> piece;  // two numbers of at most 24 letters, and the names
-  char* to = piece.data();
-  const auto add = [&to](std::string_view text) { to = std::ranges::copy(text, to).out; };
-  const auto add_gib = [&](double bytes) { to = std::to_chars(to, piece.data() + piece.size(), core::gib_of_bytes(bytes)).ptr; };
-  add(R"(,"quota_limit_gb":)");
-  add_gib(row.quota_bytes.value_or(0));
-  add(R"(,"quota_exists":)");
-  add(row.quota_bytes ? "true" : "false");
-  add(R"(,"usage_gb":)");
-  add_gib(static_cast<double>(row.used_bytes));
-  add("},");
-  body.append(piece.data(), to);
-}
+class row_list {
+ public:
+  row_list(std::string& body, decimal_memo& decimals) : body_(body), salts_(body, wire_form::json), decimals_(decimals) {}
+
+  void add(const core::usage_row& row) {
+    body_ += R"({"cache_salt":)";
+    salts_.text(row.salt);
+    std::array<char, 160> piece;  // two numbers of at most 24 letters, and the names
+    char* to = piece.data();
+    const auto add = [&to](std::string_view text) { to = std::ranges::copy(text, to).out; };
+    add(R"(,"quota_limit_gb":)");
+    add(decimals_.text(core::gib_of_bytes(row.quota_bytes.value_or(0))));
+    add(R"(,"quota_exists":)");
+    add(row.quota_bytes ? "true" : "false");
+    add(R"(,"usage_gb":)");
+    add(decimals_.text(core::gib_of_bytes(static_cast<double>(row.used_bytes))));
+    add("},");
+    body_.append(piece.data(), to);
+  }
+
+ private:
+  std::string& body_;
+  answer_writer salts_;
+  decimal_memo& decimals_;
+};
 
 http_reply changed(std::string_view salt, double limit_gib, std::string_view status) {
   http_reply reply;
@@ -156,10 +164,11 @@ asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const
   body += R"({"total_gb":)";
   answer_writer(body, wire_form::json).real(core::gib_of_bytes(static_cast<double>(tables.usage.total_bytes())));
   body += R"(,"by_cache_salt":[)";
+  row_list rows(body, context.decimals);
   core::usage_place place;
   for (bool has_more = true; has_more;) {
-    has_more = core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice,
-                                     [&](const core::usage_row& row) { append_row(body, row); });
+    has_more =
+        core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice, [&](const core::usage_row& row) { rows.add(row); });
     if (has_more && place) co_await yield_home(context);
   }
   if (body.back() == ',') body.pop_back();

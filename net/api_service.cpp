@@ -17,6 +17,7 @@
 #include "net/http_router.hpp"
 #include "net/metrics.hpp"
 #include "net/openapi.hpp"
+#include "net/query_prefetch.hpp"
 #include "net/request_document.hpp"
 #include "net/worker_report.hpp"
 
@@ -72,7 +73,16 @@ http_reply api_service::answer_query_request(lane& here, const http_request& req
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
   answer_query(query, source, reused.query, out);
   reused.answer_bytes = std::min(body.size() + body.size() / 8, most_reserved);
+  if (query.prefetch) prefetch_behind(here, query, source, reused.query);
   return ok_reply(std::move(body), request.answer_form);
+}
+
+/// What the answer shows to lie on disks only is promoted in another turn of the lane.
+void api_service::prefetch_behind(lane& here, const query_request& query, const query_source& source, const query_scratch& after) {
+  if (context_.prefetches == nullptr) return;
+  if (auto left = leftover_of(query, source, after, context_.prefetches->wants_tokens())) {
+    context_.prefetches->take(here, std::move(left));
+  }
 }
 
 http_reply api_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
@@ -119,6 +129,7 @@ asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_req
     } else {
       const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
       answer_query(query, source, own->query, out);
+      if (query.prefetch) prefetch_behind(here, query, source, own->query);
     }
   }
   out.end_list();

@@ -11,6 +11,10 @@
 
 namespace kvc::net {
 
+struct query_request;
+struct query_scratch;
+struct query_source;
+
 /// Serves every route of the indexer's surface. Keeps the memory that queries of one lane reuse; nothing else.
 /// Lane: called on any lane with that lane; one object serves them all. What the context refers to outlives it.
 class api_service final : public http_service {
@@ -28,6 +32,7 @@ class api_service final : public http_service {
   struct scratch;
 
   [[nodiscard]] http_reply answer_query_request(lane& here, const http_request& request, bool by_hash);
+  void prefetch_behind(lane& here, const query_request& query, const query_source& source, const query_scratch& after);
   [[nodiscard]] asio::awaitable<http_reply> answer_batch(lane& here, const http_request& request);
 
   api_context context_;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint64_t max_u32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t max_u64 = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t max_prefetch_blocks = 65'536;
+constexpr std::uint64_t most_shards = 16'384;  // of a block; what core::pool_layouts takes
 constexpr std::size_t longest_ipc_path = 107;  // sun_path of a local socket, without its final zero
 
 void read_tenant(field_rules& rules, std::string& tenant) {
@@ -119,6 +121,12 @@ checked read_query(const request_document& document, const request_item& item, q
   std::uint64_t top_k = 0;
   if (rules.number(member::top_k, 1, max_u64, top_k)) out.top_k = top_k;
   rules.boolean(member::detail, out.detail);
+  rules.boolean(member::prefetch, out.prefetch);
+  rules.text(member::preferred, out.preferred);
+  rules.number(member::prefetch_max_blocks, 1, max_prefetch_blocks, out.prefetch_max_blocks);
+  if (out.prefetch && out.instance.empty() && out.preferred.empty()) {
+    rules.refuse(refusal_kind::missing, "prefetch needs instance_id or preferred: whose memory is meant", "instance_id");
+  }
   return rules.wrong();
 }
 
@@ -155,6 +163,9 @@ checked read_registration(const request_document& document, const request_item& 
   rules.boolean(member::copy_counting, wanted.copy_counting);
   wanted.shared = is_pool;
   rules.boolean(member::shared, wanted.shared);
+  std::uint64_t shards = 0;
+  rules.number(member::shards, 1, most_shards, shards);
+  wanted.shards = static_cast<std::uint32_t>(shards);
   rules.boolean(member::expect_idle, wanted.expects_idle);
   std::string after_loss;
   rules.text(member::after_loss, after_loss);
@@ -164,6 +175,9 @@ checked read_registration(const request_document& document, const request_item& 
   }
   if (wanted.shared && !is_pool) {
     rules.refuse(refusal_kind::invalid_value, "only a Mooncake pool can be shared between instances", "shared");
+  }
+  if (wanted.shards != 0 && !is_pool) {
+    rules.refuse(refusal_kind::invalid_value, "only a Mooncake pool has blocks in shards", "shards");
   }
   if (rules.wrong()) return rules.wrong();  // before the table learns a word from a request that is refused
   if (medium.empty()) {

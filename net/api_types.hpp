@@ -29,6 +29,9 @@ struct query_request {
   std::uint64_t min_match = 0;                    ///< tokens; rows below are left out
   std::optional<std::uint64_t> top_k;             ///< at most this many rows, the longest
   bool detail = false;
+  bool prefetch = false;             ///< blocks behind what is in memory are to be brought there
+  std::string preferred;             ///< where to; empty: anywhere
+  std::uint64_t prefetch_max_blocks = 0;  ///< at most so many blocks; 0: the server's setting
 };
 
 /// Which of the two query routes, or either (in a batch, where `token_ids` decides when both lists are there).

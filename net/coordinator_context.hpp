@@ -13,6 +13,7 @@
 
 #include "net/coordinator_settings.hpp"
 #include "net/coordinator_tables.hpp"
+#include "net/decimal_memo.hpp"
 #include "net/mp_caller.hpp"
 #include "net/quota_file.hpp"
 #include "net/runtime.hpp"
@@ -37,6 +38,7 @@ struct coordinator_context {
   coordinator_tables tables;
   mp_caller calls;
   quota_file saved_quotas;
+  decimal_memo decimals;     ///< of usage and limits
   bool is_stopping = false;  ///< nothing new is sent to MP servers
 };
 

@@ -26,6 +26,7 @@ class category final : public boost::system::error_category {
       case errc::draining: return "the service is shutting down";
       case errc::malformed_dump: return "the bytes are no dump of a known version, or are cut short";
       case errc::overloaded: return "a limit is reached; try again later";
+      case errc::not_understood: return "the other party's answer is not understood";
     }
     return "unknown error";
   }

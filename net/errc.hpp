@@ -24,6 +24,7 @@ enum class errc {
   draining,             ///< the service is shutting down
   malformed_dump,       ///< the bytes are no dump of a known version, or are cut short
   overloaded,           ///< a bound is reached; try again later
+  not_understood,       ///< another service's answer is none that is known
 };
 
 [[nodiscard]] const boost::system::error_category& net_category() noexcept;

@@ -111,8 +111,10 @@ void event_parts::replicas(const std::vector<core::object_replica>& values) {
   for (const core::object_replica& each : values) {
     writer_.array(2);
     // The store's own words for its tiers; other media keep theirs.
+    const bool is_local = each.kind == core::replica_kind::local_disk;
+    const std::string_view disk = core::replica_kind_names[static_cast<std::size_t>(is_local ? each.kind : core::replica_kind::disk)];
     const bool is_memory = each.medium == core::medium_id::cpu;
-    writer_.string(is_memory ? "memory" : each.medium == core::medium_id::disk ? "disk" : media_->name(each.medium));
+    writer_.string(is_memory ? "memory" : each.medium == core::medium_id::disk ? disk : media_->name(each.medium));
     writer_.string(each.location);
   }
 }

@@ -170,6 +170,9 @@ reject_reason read_scope(const event_fields& fields, decode_context& context, co
     if (!rank) return reject_reason::wrong_type;
     scope.rank = core::dp_rank{*rank};
   }
+  if (scope.medium && fields.object_key.has_value() && fields.medium.is(kind::string)) {
+    scope.replica = core::replica_kind_of(fields.medium.text(), *scope.medium, false);
+  }
   scope.group = read_group(fields.group);
   scope.prefix_complete = is_prefix_complete(fields.spec_kind);
   return read_object_key(fields.object_key, scope.object_key);
@@ -220,7 +223,7 @@ reject_reason read_replicas(tape_value from, decode_context& context, std::vecto
     std::optional<core::medium_id> medium;
     if (!read_medium(item.first(), context, medium) || !medium || !location.is(kind::string)) return reject_reason::wrong_type;
     if (location.length() > max_object_key_bytes) return reject_reason::too_many_elements;
-    out.push_back({*medium, std::string(location.text())});
+    out.push_back({*medium, std::string(location.text()), core::replica_kind_of(item.first().text(), *medium, true)});
   }
   return reject_reason::none;
 }
@@ -252,6 +255,7 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::cl
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::object_event& event) {
   event.what = fields.change;
+  event.all_media = fields.is_on_all_media || !fields.medium.has_value();
   reject_reason why = read_scope(fields, context, event.scope);
   if (why == reject_reason::none && event.scope.object_key.empty()) why = reject_reason::missing_field;
   if (why == reject_reason::none) why = read_replicas(fields.replicas, context, event.replicas);

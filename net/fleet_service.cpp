@@ -44,12 +44,14 @@ struct fleet_service::state {
     listener_pointer listener;
   };
 
-  state(runtime& all_lanes, zmq_engine& zmq, core::catalog& partitions, core::medium_table& words, stream_settings with)
+  state(runtime& all_lanes, zmq_engine& zmq, core::catalog& partitions, core::medium_table& words, stream_settings with,
+        object_shelves* all_objects)
       : lanes(&all_lanes),
         engine(&zmq),
         catalog(&partitions),
         media(&words),
         settings(with),
+        objects(all_objects),
         budget(std::make_shared<core::index_budget>(partitions, with.index_budget, all_lanes.size())),
         homes(all_lanes.size()) {
     lane& control = all_lanes.at(0);
@@ -71,6 +73,7 @@ struct fleet_service::state {
   core::catalog* catalog;
   core::medium_table* media;
   stream_settings settings;
+  object_shelves* objects;
   std::shared_ptr<core::index_budget> budget;
 
   // Control lane only.
@@ -116,6 +119,7 @@ struct fleet_service::state {
     info.registration = wanted;
     info.worker = *worker;
     info.numbers = numbers;
+    if (wanted.worker.kind == core::publisher_class::pool) info.objects = objects;
     info.generation = core::generation{generation};
     info.since = std::chrono::steady_clock::now();
     info.status = std::make_shared<core::stream_status>();
@@ -193,8 +197,8 @@ struct fleet_service::state {
 };
 
 fleet_service::fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media,
-                             stream_settings settings)
-    : state_(std::make_unique<state>(lanes, engine, catalog, media, settings)) {}
+                             stream_settings settings, object_shelves* objects)
+    : state_(std::make_unique<state>(lanes, engine, catalog, media, settings, objects)) {}
 
 fleet_service::~fleet_service() = default;
 

@@ -27,6 +27,8 @@
 
 namespace kvc::net {
 
+class object_shelves;
+
 /// One registered publisher, as anyone may see it.
 struct service_info {
   core::registration registration;
@@ -37,6 +39,7 @@ struct service_info {
   std::shared_ptr<core::stream_status> status;
   std::shared_ptr<core::recipe_notes> recipe;       ///< how its publisher names blocks
   std::shared_ptr<core::worker_numbers> numbers;  ///< for further workers a stream speaks for
+  object_shelves* objects = nullptr;              ///< where a store's events about objects go; null: nowhere
 };
 
 /// All registered publishers at one moment, sorted by worker key. Immutable.
@@ -48,7 +51,8 @@ struct stream_settings {
   std::int64_t max_payload_bytes = 64 << 20;
   std::size_t batches_per_turn = 64;               ///< batches applied before other work of the lane gets a turn
   std::size_t blocks_per_turn = 4'096;             ///< blocks removed before other work of the lane gets a turn
-  std::size_t max_orphans = 65'536;                ///< blocks per stream that may wait for a parent
+  std::size_t max_orphans = 65'536;                ///< blocks per stream that may wait for a parent, or for the meaning of their name
+  std::chrono::milliseconds pool_settle{1'000};    ///< how long no new part of a block may come before those seen are taken for all
   std::chrono::milliseconds replay_timeout{5'000}; ///< longest silence inside one replay
   std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
   std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks at its connection
@@ -82,7 +86,9 @@ struct dump_turn {
 /// `view`, `readiness` and `drain` may be called from anywhere.
 class fleet_service {
  public:
-  fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, stream_settings settings);
+  /// `objects` is told what pools say about objects; it outlives the lanes. Null: nobody keeps objects.
+  fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, stream_settings settings,
+                object_shelves* objects = nullptr);
   ~fleet_service();
   fleet_service(const fleet_service&) = delete;
   fleet_service& operator=(const fleet_service&) = delete;

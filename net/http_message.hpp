@@ -21,6 +21,7 @@ struct http_request {
   std::string_view method;         ///< upper case
   std::string_view path;           ///< decoded, without query and trailing slash
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded
+  std::string_view raw_query;      ///< the same as it was sent, for those to whom escapes are part of a name
   std::string_view body;
   wire_form body_form = wire_form::json;
   wire_form answer_form = wire_form::json;  ///< the body's, unless Accept says otherwise

@@ -35,7 +35,10 @@ class http_service {
   /// Looks at method, path, query and authorization only; the body has not been read.
   [[nodiscard]] virtual http_plan plan(const http_request& head) = 0;
 
-  /// The answer, at once. Precondition: the plan does not wait. Work is bounded by the size of the request.
+  /// Whether answering has to wait for others after all, as the body says. Asked only where the plan does not wait.
+  [[nodiscard]] virtual bool has_to_wait(const http_request& /*request*/, const http_plan& /*plan*/) const noexcept { return false; }
+
+  /// The answer, at once. Precondition: neither the plan nor the body waits. Work is bounded by the size of the request.
   [[nodiscard]] virtual http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) = 0;
 
   /// The answer, after waiting. The request and the plan outlive the call. The server gives up waiting at its deadline and answers in its

@@ -102,6 +102,7 @@ void http_session::take_head() {
   asked_->target = std::move(*target);
   request.path = asked_->target.path;
   request.query = std::move(asked_->target.query);
+  request.raw_query = asked_->target.raw_query;
   asked_->plan = shared_.service.plan(request);
 }
 

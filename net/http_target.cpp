@@ -67,6 +67,7 @@ std::optional<http_target> parse_target(std::string_view target) {
   if (parsed.path.front() != '/') return std::nullopt;
   if (parsed.path.size() > 1 && parsed.path.back() == '/') parsed.path.pop_back();
   std::string_view query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+  parsed.raw_query = query;
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), pair.size() + 1));

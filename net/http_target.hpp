@@ -15,6 +15,7 @@ namespace kvc::net {
 struct http_target {
   std::string path;  ///< percent-decoded, without query, fragment and trailing slash; the root is "/"
   std::vector<std::pair<std::string, std::string>> query;  ///< in order, decoded, `+` is a blank
+  std::string raw_query;                                   ///< not decoded, without the question mark
 };
 
 /// Takes origin form (`/a/b?c=d`) and absolute form (`http://host/a/b?c=d`). Nothing when it is neither or an escape is broken.

@@ -18,6 +18,7 @@ constexpr std::string_view probe_method = "GET";
 
 http_plan joint_service::plan(const http_request& head) {
   if (is_coordinator_path(head.path)) return coordinator_.plan(head);
+  if (is_of_stores(head.path)) return stores_->plan(head);
   http_plan planned = index_.plan(head);
   if (head.path == probe_path && head.method != probe_method) {
     planned.refusal = wrong_method_of_both_reply(probe_method, head.answer_form);
@@ -31,14 +32,17 @@ http_plan joint_service::plan(const http_request& head) {
 }
 
 http_reply joint_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
+  if (is_of_stores(request.path)) return stores_->answer_now(here, request, plan);
   return is_coordinator_path(request.path) ? coordinator_.answer_now(here, request, plan) : index_.answer_now(here, request, plan);
 }
 
 asio::awaitable<http_reply> joint_service::answer(lane& here, const http_request& request, const http_plan& plan) {
   if (is_coordinator_path(request.path)) co_return co_await coordinator_.answer(here, request, plan);
+  if (is_of_stores(request.path)) co_return co_await stores_->answer(here, request, plan);
   if (plan.counter != core::route::metrics) co_return co_await index_.answer(here, request, plan);
   http_reply page = index_.answer_now(here, request, plan);
   page.body += co_await coordinator_.metrics(here);
+  if (stores_ != nullptr) page.body += stores_->metrics();
   co_return page;
 }
 

@@ -26,6 +26,7 @@ checked request_document::read_json(std::string_view body, shape wanted) {
   }
   json::parse_options options;
   options.max_depth = wanted == shape::batch ? max_depth + 2 : max_depth;  // what may stand alone may stand in a batch
+  options.allow_invalid_utf8 = wanted == shape::single_of_bytes;
   json::basic_parser<json_handler> parser(options, data_, wanted);
   error_code failed;
   const std::size_t used = parser.write_some(false, body.data(), body.size(), failed);

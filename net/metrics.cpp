@@ -146,7 +146,7 @@ void exposition::lanes() {
   counter("kvc_reblocked_pages_total", "Blocks of another size than registered, taken apart or joined", &lane_counters::reblocked_pages);
   counter("kvc_reblocked_blocks_total", "Blocks of the registered size made of them", &lane_counters::reblocked_blocks);
   counter("kvc_uncounted_blocks_total", "Blocks stored in groups that cannot answer for a prefix", &lane_counters::uncounted_blocks);
-  counter("kvc_unplaced_events_total", "Events about objects whose blocks are not known", &lane_counters::unplaced_events);
+  counter("kvc_unplaced_events_total", "Events about objects whose blocks nothing names", &lane_counters::unplaced_events);
   decoded();
   counter("kvc_gaps_total", "Gaps found in streams", &lane_counters::gaps);
   counter("kvc_replays_total", "Replays ended", &lane_counters::replays);

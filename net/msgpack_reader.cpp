@@ -141,7 +141,7 @@ checked request_document::read_msgpack(std::string_view body, shape wanted) {
   data_.is_object = tape_.root().what == kind::map;
   if (!data_.is_object) return {};
   reader walk(tape_.nodes(), data_);
-  if (wanted == shape::single) {
+  if (wanted != shape::batch) {
     walk.read_item(0);
   } else {
     walk.read_queries(0);

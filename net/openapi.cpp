@@ -8,6 +8,7 @@
 #include "net/coordinator_openapi.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
+#include "net/store_openapi.hpp"
 
 namespace kvc::net {
 namespace {
@@ -35,7 +36,11 @@ constexpr std::string_view schemas = R"json({
  "media":{"type":["array","null"],"items":{"type":"string"},"description":"Only these media are shown and counted"},
  "min_match":{"type":["integer","null"],"minimum":0,"description":"Tokens; rows below are left out"},
  "top_k":{"type":["integer","null"],"minimum":1,"description":"At most this many rows, the longest"},
- "detail":{"type":["boolean","null"],"default":false}}},
+ "detail":{"type":["boolean","null"],"default":false},
+ "prefetch":{"type":["boolean","null"],"default":false,
+  "description":"After the answer, have what lies behind the match on disks only brought to memory; needs instance_id or preferred"},
+ "preferred":{"type":["string","null"],"description":"Host, segment or instance that should have the copies"},
+ "prefetch_max_blocks":{"type":["integer","null"],"minimum":1,"maximum":65536,"description":"Absent: as the server is set"}}},
 "TokenQuery":{"allOf":[{"$ref":"#/components/schemas/Scope"},{"$ref":"#/components/schemas/Filters"},{"type":"object","properties":{
  "token_ids":{"type":"array","items":{"type":"integer","minimum":0,"maximum":4294967295},
   "description":"The prompt; only complete blocks count. In MessagePack also a bin of little-endian u32"},
@@ -53,6 +58,7 @@ constexpr std::string_view schemas = R"json({
  "properties":{"longest_matched":{"type":"integer"},"GPU":{"type":"integer"},
  "DP":{"type":"object","additionalProperties":{"type":"integer"}},"CPU":{"type":"integer"},"DISK":{"type":"integer"},
  "tiers":{"type":"object","properties":{"gpu":{"type":"integer"},"cpu":{"type":"integer"},"disk":{"type":"integer"}}},
+ "pools":{"type":"integer","description":"With detail: what an instance with nothing of its own would have of the shared pools"},
  "state":{"type":"string"},"lag_ms":{"type":["integer","null"]},"missing":{"type":"integer"},"seq_hashes":{"type":"integer"}}},
 "Matches":{"type":"object","description":"Tenant to instance to row",
  "additionalProperties":{"type":"object","additionalProperties":{"$ref":"#/components/schemas/Row"}}},
@@ -73,7 +79,9 @@ constexpr std::string_view schemas = R"json({
   "description":"What happens to blocks that a lost batch may have removed; absent: as the server is set"},
  "expect_idle":{"type":["boolean","null"],"default":false,"description":"Silence means nothing: never stale, blocks stay"},
  "hash_seed":{"type":["integer","null"],"minimum":0},"medium":{"type":["string","null"]},"backend_id":{"type":["string","null"]},
- "copy_counting":{"type":["boolean","null"]},"shared":{"type":["boolean","null"],"description":"Pools only; their default is true"}}},
+ "copy_counting":{"type":["boolean","null"]},"shared":{"type":["boolean","null"],"description":"Pools only; their default is true"},
+ "shards":{"type":["integer","null"],"minimum":1,"maximum":16384,
+  "description":"Pools only: how many objects make up a block (ranks, halves, layers). Absent: told by the keys, or learned from them"}}},
 "Registered":{"type":"object","required":["status","instance_id","changed","replaced"],"properties":{"status":{"type":"string"},
  "instance_id":{"type":"string"},"changed":{"type":"boolean"},"replaced":{"type":"boolean"},
  "warnings":{"type":"array","items":{"type":"string"}}}},
@@ -99,7 +107,9 @@ constexpr std::string_view schemas = R"json({
  "entries":{"type":"integer","description":"Blocks held, counted once for every worker and medium"},
  "slots":{"type":"integer","description":"Pairs of worker and medium that hold blocks"},
  "refused_slots":{"type":"integer","description":"How often there was no room for such a pair"},
- "bytes":{"type":"integer"},"workers":{"type":"integer"}}}},
+ "bytes":{"type":"integer"},"workers":{"type":"integer"},
+ "pools":{"type":"integer","description":"Of the workers, those that are pools"},
+ "pool_names":{"type":"integer","description":"Names of blocks whose meaning pools have asked for, in all partitions that differ by their adapter only"}}}},
  "arena":{"type":"object","description":"Memory of all indexes","properties":{
  "bytes":{"type":"object","description":"In use, by what for","additionalProperties":{"type":"integer"}},
  "mapped_bytes":{"type":"integer","description":"Taken from the system"},
@@ -182,10 +192,13 @@ http_reply openapi_reply(std::string_view version) {
     append_route(body, each);
   }
   body += ',';
+  append_store_paths(body);
+  body += ',';
   append_coordinator_paths(body);
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
   body.back() = ',';
+  append_store_schemas(body);
   append_coordinator_schemas(body);
   body += "}}}";
   return ok_reply(std::move(body), wire_form::json);

@@ -1,12 +1,15 @@
 // Reads JSON whose shape is known, straight from the bytes, and gives up at the first thing that is not as plain as clients write it.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
+#include "net/number_list.hpp"
 #include "net/plain_numbers.hpp"
 
 namespace kvc::net {
@@ -56,19 +59,34 @@ class plain_json {
     return true;
   }
 
-  /// A list of whole numbers from 0, of at most 15 digits, appended one by one with `push_back`. For lists without blanks, but for one
+  /// A list of whole numbers from 0, of at most 15 digits, appended to a vector of 64-bit numbers. For lists without blanks, but for one
   /// behind a comma, where most writers have one.
   template <class Numbers>
   [[nodiscard]] bool whole_numbers(Numbers& into) {
-    return short_numbers([&into](std::uint64_t number) {
-      into.push_back(number);
+    return short_numbers([&into](std::span<const std::uint64_t> some) {
+      into.insert(into.end(), some.begin(), some.end());
       return true;
     });
   }
-  /// The same; `add(number)` says whether it wants each.
+  /// The same; `add(some numbers)` says whether it wants them.
   template <class Add>
   [[nodiscard]] bool short_numbers(Add add) {
-    return numbers([](const char*& at, const char* end, std::uint64_t& into) { return short_number(at, end, into); }, add);
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    const list_style style = style_of_list();
+    for (std::array<std::uint64_t, 512> some;;) {
+      const numbers_read many = read_short_numbers(at_, end_, style, some);
+      at_ = many.rest;
+      if (!add(std::span<const std::uint64_t>(some).first(many.count))) return false;
+      if (many.count > 0) skip_one_blank();
+      if (many.count + least_room_for_numbers > some.size()) continue;
+      // The last one, or a long one.
+      if (!short_number(at_, end_, some[0]) || !add(std::span<const std::uint64_t>(some).first(1)) || at_ == end_) return false;
+      const char behind = *at_++;
+      if (behind == ']') return true;
+      if (behind != ',') return false;
+      skip_one_blank();
+    }
   }
   /// The same for any numbers that fit 64 bits.
   template <class Add>
@@ -132,8 +150,19 @@ class plain_json {
       const char behind = *at_++;
       if (behind == ']') return true;
       if (behind != ',') return false;
-      if (at_ != end_ && *at_ == ' ') ++at_;
+      skip_one_blank();
     }
+  }
+
+  void skip_one_blank() noexcept {
+    if (at_ != end_ && *at_ == ' ') ++at_;
+  }
+
+  /// As behind the first number.
+  [[nodiscard]] list_style style_of_list() const noexcept {
+    const char* at = at_;
+    while (at != end_ && *at >= '0' && *at <= '9') ++at;
+    return end_ - at > 1 && at[0] == ',' && at[1] == ' ' ? list_style::blank_behind_comma : list_style::dense;
   }
 
   void skip_blanks() noexcept {
@@ -172,15 +201,15 @@ class members_seen {
  public:
   /// False when it was there before.
   [[nodiscard]] bool add(unsigned member) noexcept {
-    const std::uint32_t bit = 1U << member;
+    const std::uint64_t bit = std::uint64_t{1} << member;
     const bool is_new = (seen_ & bit) == 0;
     seen_ |= bit;
     return is_new;
   }
-  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((1U << count) - 1)) == (1U << count) - 1; }
+  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((std::uint64_t{1} << count) - 1)) == (std::uint64_t{1} << count) - 1; }
 
  private:
-  std::uint32_t seen_ = 0;
+  std::uint64_t seen_ = 0;
 };
 
 }  // namespace kvc::net

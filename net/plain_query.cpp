@@ -1,6 +1,9 @@
 #include "net/plain_query.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <span>
 
 #include "net/plain_json.hpp"
 
@@ -12,7 +15,7 @@ using kind = tape_node::kind;
 /// Longer texts are for the general reader, which has a bound for them.
 constexpr std::size_t longest_text = 4'096;
 
-static_assert(member_count <= 32, "members_seen has a bit for each");
+static_assert(member_count <= 64, "members_seen has a bit for each");
 
 class plain_query {
  public:
@@ -54,9 +57,13 @@ class plain_query {
   }
 
   bool read_tokens() {
-    return at_.short_numbers([this](std::uint64_t token) {
-      if (token > std::numeric_limits<std::uint32_t>::max()) return false;
-      into_.tokens.push_back(static_cast<std::uint32_t>(token));
+    return at_.short_numbers([this](std::span<const std::uint64_t> some) {
+      std::uint64_t all_bits = 0;
+      for (const std::uint64_t token : some) all_bits |= token;
+      if (all_bits > std::numeric_limits<std::uint32_t>::max()) return false;
+      const std::size_t before = into_.tokens.size();
+      into_.tokens.resize(before + some.size());
+      std::ranges::transform(some, into_.tokens.data() + before, [](std::uint64_t token) { return static_cast<std::uint32_t>(token); });
       return true;
     });
   }

@@ -32,7 +32,7 @@ checked request_document::read(std::string_view body, wire_form form, shape want
   checked wrong = form == wire_form::msgpack ? read_msgpack(body, wanted) : read_json(body, wanted);
   if (wrong) return wrong;
   if (!data_.is_object) return refusal{refusal_kind::invalid_type, "the body must be an object"};
-  if (wanted == shape::single) return {};
+  if (wanted != shape::batch) return {};
   if (!data_.queries.present) return refusal{refusal_kind::missing, "queries is required", "queries"};
   if (data_.queries.is_wrong) return refusal{refusal_kind::invalid_type, "queries must be a list", "queries"};
   return {};

@@ -62,7 +62,8 @@ struct document_data {
 /// Lane: one at a time.
 class request_document {
  public:
-  enum class shape : std::uint8_t { single, batch };
+  /// `single_of_bytes`: as `single`, and texts may be no UTF-8: whoever reads them looks.
+  enum class shape : std::uint8_t { single, batch, single_of_bytes };
 
   static constexpr std::size_t max_tree_nodes = 1U << 20;
   static constexpr std::size_t max_text_bytes = 16U << 20;

@@ -12,10 +12,11 @@ namespace kvc::net {
 /// One meaning; several names may stand for it, and the last one in the body wins.
 enum class member : std::uint8_t {
   additional_salt, after_loss, backend_id, bind, block_size, copy_counting, detail, dp_rank, endpoint, expect_idle, extra_keys, hash_kind, hash_seed, hashes,
-  instance_id, instance_ids, lora_id, lora_name, media, medium, min_match, model, queries, replay_endpoint, shared, tenant_id, tokens,
-  tokens_base64, top_k, topic, type,
+  instance_id, instance_ids, key, keys, lora_id, lora_name, media, medium, min_match, model, preferred, prefetch, prefetch_max_blocks, queries,
+  replay_endpoint, shards, shared, tenant_id, tokens, tokens_base64, top_k, topic, type, url,
+  wait_ms, world_size,
 };
-inline constexpr std::size_t member_count = static_cast<std::size_t>(member::type) + 1;
+inline constexpr std::size_t member_count = static_cast<std::size_t>(member::world_size) + 1;
 
 struct known_name {
   std::string_view name;
@@ -43,6 +44,8 @@ inline constexpr std::array known_names{
     known_name{"hash_seed", member::hash_seed},
     known_name{"instance_id", member::instance_id},
     known_name{"instance_ids", member::instance_ids},
+    known_name{"key", member::key},
+    known_name{"keys", member::keys},
     known_name{"lora_id", member::lora_id},
     known_name{"lora_name", member::lora_name},
     known_name{"media", member::media},
@@ -51,9 +54,13 @@ inline constexpr std::array known_names{
     known_name{"model", member::model},
     known_name{"model_name", member::model},
     known_name{"modelname", member::model},
+    known_name{"preferred", member::preferred},
+    known_name{"prefetch", member::prefetch},
+    known_name{"prefetch_max_blocks", member::prefetch_max_blocks},
     known_name{"queries", member::queries},
     known_name{"replay_endpoint", member::replay_endpoint},
     known_name{"seq_hashes", member::hashes},
+    known_name{"shards", member::shards},
     known_name{"shared", member::shared},
     known_name{"tenant_id", member::tenant_id},
     known_name{"token_ids", member::tokens},
@@ -61,6 +68,9 @@ inline constexpr std::array known_names{
     known_name{"top_k", member::top_k},
     known_name{"topic", member::topic},
     known_name{"type", member::type},
+    known_name{"url", member::url},
+    known_name{"wait_ms", member::wait_ms},
+    known_name{"world_size", member::world_size},
 };
 static_assert(std::ranges::is_sorted(known_names, {}, &known_name::name));
 

@@ -23,7 +23,7 @@ struct runtime::keep_alive {
 
 runtime::runtime(std::size_t lanes, const core::catalog& catalog) {
   for (std::size_t i = 0; i < lanes; ++i) {
-    lanes_.push_back(std::make_unique<lane>(i, catalog));
+    lanes_.push_back(std::make_unique<lane>(i, catalog, *this));
     work_.push_back(std::make_unique<keep_alive>(lanes_.back()->context));
   }
 }

@@ -18,11 +18,14 @@
 namespace kvc::net {
 
 class evictable;
+class name_source;
+class runtime;
 
 /// One CPU's share of the service. Everything a lane owns is touched on its thread only, unless it says otherwise.
 class lane {
  public:
-  lane(std::size_t index, const core::catalog& catalog) : index_(index), partitions(catalog.view()), tasks(context.get_executor()) {}
+  lane(std::size_t index, const core::catalog& catalog, runtime& all)
+      : index_(index), whole(&all), partitions(catalog.view()), tasks(context.get_executor()) {}
 
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
@@ -30,10 +33,12 @@ class lane {
   std::size_t index_;
 
  public:
+  runtime* whole;    ///< all lanes
   lane_turns turns;  ///< of the streams; before the context, with which those that wait are destroyed
   asio::io_context context{1};
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only
+  std::vector<std::weak_ptr<name_source>> name_sources;          ///< engines that pools may ask for names; this lane only
   core::lane_counters counters;                                  ///< readable from anywhere
   core::published<core::catalog_view>::reader partitions;        ///< this lane's view of the catalog
   task_scope tasks;                                              ///< last: ends before what it uses

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -20,8 +21,8 @@ constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 
 core::stream_rules rules_of(const core::registration& from, const stream_settings& settings) {
   core::stream_rules rules;
-  rules.first = core::first_seqno(from.type);
   rules.has_replay = !from.replay_endpoint.empty();
+  rules.first = core::first_seqno(from.type, rules.has_replay);
   rules.replay.attempts = settings.replay_attempts;
   rules.replay_timeout = settings.replay_timeout;
   rules.idle_check = settings.idle_check;
@@ -61,7 +62,16 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
+  self->sink_.attach(self);
+  if (self->sink_.is_pool()) {
+    self->news_call_ = std::make_shared<std::function<void()>>([raw = self.get()] { raw->catch_up(); });
+    self->sink_.call_on_news(self->news_call_);
+  } else {
+    std::erase_if(self->lane_->name_sources, [](const auto& each) { return each.expired(); });
+    self->lane_->name_sources.push_back(self);
+  }
   co_await self->listen();
+  self->news_call_.reset();
   self->socket_.reset();
   self->replay_.reset();
   self->has_ended_ = true;
@@ -92,6 +102,18 @@ asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self,
   if (!turn->generation) turn->generation = generation;
   const bool is_settled = !alive->sink_.is_in_between() && !alive->stopping_ && *turn->generation == generation;
   if (is_settled) turn->seqno = alive->machine_.newest_applied();
+}
+
+void stream_listener::answer(const core::name_question& asked) {
+  if (!stopping_) sink_.answer(asked);
+}
+
+void stream_listener::catch_up() {
+  if (stopping_ || sink_.catch_up(clock::now())) return;
+  // The rest later: others of the lane come first.
+  asio::post(lane_->context, [call = std::weak_ptr(news_call_)] {
+    if (const auto alive = call.lock()) (*alive)();
+  });
 }
 
 bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
@@ -188,14 +210,18 @@ asio::awaitable<void> stream_listener::forget() {
 }
 
 asio::awaitable<void> stream_listener::hear() {
-  const error_code failed = co_await socket_->receive(message_, next_look(machine_.wake_at(), settings_->idle_check));
+  auto look = machine_.wake_at();
+  if (sink_.is_waiting_for_parts()) look = std::min(look, clock::now() + settings_->pool_settle);
+  const error_code failed = co_await socket_->receive(message_, next_look(look, settings_->idle_check));
   if (stopping_ || failed == errc::closed || failed == errc::cancelled) {
     stopping_ = true;
     co_return;
   }
   watch_connection();
   if (failed == errc::timed_out) {
-    machine_.on_quiet(clock::now());
+    const auto now = clock::now();
+    if (now >= machine_.wake_at()) machine_.on_quiet(now);
+    catch_up();
     co_return;
   }
   const auto live = failed ? result<batch_frames>(failed) : read_live(message_);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -12,6 +13,8 @@
 #include "core/stream_fsm.hpp"
 #include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
+#include "net/index_inlet.hpp"
+#include "net/name_source.hpp"
 #include "net/replay_client.hpp"
 #include "net/stream_news.hpp"
 #include "net/stream_sink.hpp"
@@ -25,7 +28,7 @@ namespace kvc::net {
 /// went. It holds the batch in hand, which stays where it was received until it has been applied. Live batches that come during a replay
 /// wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
 /// spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
-class stream_listener final : public evictable {
+class stream_listener final : public evictable, public index_inlet, public name_source {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
                   service_info service);
@@ -38,6 +41,11 @@ class stream_listener final : public evictable {
 
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
   [[nodiscard]] std::size_t bytes() const override { return sink_.blocks().bytes(); }
+
+  void take_aside(core::event_batch batch) override {
+    if (!stopping_) sink_.take_aside(std::move(batch));
+  }
+  void answer(const core::name_question& asked) override;
 
   /// Tells some more of the worker's blocks into `turn`; its end when the stream is gone. To be awaited on the worker's lane.
   [[nodiscard]] static asio::awaitable<void> tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn);
@@ -52,6 +60,7 @@ class stream_listener final : public evictable {
   [[nodiscard]] asio::awaitable<void> hear_reply();
   [[nodiscard]] asio::awaitable<void> apply(core::seqno number, std::span<const std::byte> payload);
   void ask();
+  void catch_up();
   void watch_connection();
 
   std::uint64_t disconnects_before_ = 0;  ///< of sockets that have been replaced
@@ -68,6 +77,7 @@ class stream_listener final : public evictable {
   core::seqno live_number_{};   ///< its number
   replay_client::reply reply_;  ///< the replayed batch in hand
   error_code last_open_failure_;
+  std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

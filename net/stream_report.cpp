@@ -103,4 +103,16 @@ void write_stream(answer_writer& out, const stream_status& status, time_point no
   write_decoded(out, status);
 }
 
+void write_pool(answer_writer& out, const stream_status& status) {
+  out.key("pool");
+  out.object(6);
+  out.member("objects", now_of(status.pool_objects));
+  out.member("waiting", now_of(status.pool_waiting));
+  out.member("doubtful", now_of(status.pool_doubtful));
+  out.member("incomplete", now_of(status.pool_incomplete));
+  out.member("joined", now_of(status.pool_joined));
+  out.member("dropped", now_of(status.pool_dropped));
+  out.end_object();
+}
+
 }  // namespace kvc::net

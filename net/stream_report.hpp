@@ -16,4 +16,7 @@ void write_lag(answer_writer& out, std::int64_t last_applied_ns, std::chrono::st
 /// them.
 void write_stream(answer_writer& out, const core::stream_status& status, std::chrono::steady_clock::time_point now);
 
+/// The member `pool` of a pool's stream: what has become of its objects.
+void write_pool(answer_writer& out, const core::stream_status& status);
+
 }  // namespace kvc::net

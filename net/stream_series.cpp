@@ -87,6 +87,12 @@ void add_numbers(collector& into) {
       row{"kvc_stream_orphaned_blocks", "Blocks waiting for a parent", false, &status::orphans},
       row{"kvc_stream_dropped_orphans_total", "Blocks that waited and were given up because of their bound", true,
           &status::dropped_orphans},
+      row{"kvc_stream_pool_objects", "Objects of a pool that stand for blocks", false, &status::pool_objects},
+      row{"kvc_stream_pool_waiting_blocks", "Blocks of a pool whose names no engine has explained", false, &status::pool_waiting},
+      row{"kvc_stream_pool_doubtful_names", "Names of a pool that engines use for different blocks", false, &status::pool_doubtful},
+      row{"kvc_stream_pool_incomplete_blocks", "Blocks of a pool of which a part is missing, or may be", false, &status::pool_incomplete},
+      row{"kvc_stream_pool_joined_blocks_total", "Blocks of a pool whose names an engine has explained", true, &status::pool_joined},
+      row{"kvc_stream_pool_dropped_blocks_total", "Blocks of a pool given up because of a bound", true, &status::pool_dropped},
       row{"kvc_stream_lag_batches", "Batches known to have been published and not applied yet", false, &status::behind},
   };
   for (const row& each : rows) into.number(each.name, each.help, each.is_counter, each.which);

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string>
 
+#include <boost/asio/post.hpp>
+
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -14,6 +16,8 @@ constexpr std::size_t longest_logged_topic = 256;
 constexpr double longest_delay_s = 1e9;  ///< beyond it one of the clocks is wrong
 /// Blocks applied before the clock is asked whether the turn is over.
 constexpr std::size_t blocks_between_looks = 256;
+/// The medium of a pool's blocks whose parts lie on several.
+constexpr std::string_view mixed_media = "MIXED";
 
 core::member member_of(const service_info& service) {
   core::member who;
@@ -25,12 +29,23 @@ core::member member_of(const service_info& service) {
   return who;
 }
 
-core::event_applier::options options_of(lane& home, const service_info& service, const stream_settings& settings) {
+using news_call = std::shared_ptr<std::weak_ptr<std::function<void()>>>;
+
+core::event_applier::options options_of(lane& home, const service_info& service, const stream_settings& settings, core::medium_table& media,
+                                        const news_call& news) {
   core::event_applier::options with;
   with.max_orphans = settings.max_orphans;
   with.lane = home.names;
   with.recipe = service.recipe;
   if (service.numbers) with.next_worker = [numbers = service.numbers] { return numbers->next(); };
+  with.pool_settle = settings.pool_settle;
+  with.pool_mixed = [&media] { return media.intern(mixed_media); };
+  // Engines tell on their lanes; who is told is looked up on ours.
+  with.pool_wake = [&home, news] {
+    asio::post(home.context, [news] {
+      if (const auto call = news->lock()) (*call)();
+    });
+  };
   return with;
 }
 
@@ -43,8 +58,12 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       status_(service.status),
       registration_(service.registration),
       decoder_(service.registration.type, media, service.registration.partition.salt),
-      applier_(service.registration, member_of(service), catalog, options_of(home, service, settings)),
-      media_(&media) {}
+      applier_(service.registration, member_of(service), catalog, options_of(home, service, settings, media, news_)),
+      asker_(home),
+      media_(&media),
+      objects_(service.objects),
+      object_source_{service.registration.backend_id.empty() ? service.registration.worker.instance : service.registration.backend_id,
+                     service.registration.partition.tenant} {}
 
 void stream_sink::reject(std::optional<core::seqno> number, std::string_view what, error_code why) {
   core::stream_status::add(status_->rejected, 1);
@@ -92,14 +111,32 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   core::event_applier::progress at;
   is_in_between_ = true;
   const std::size_t piece = std::min(settings_->blocks_per_turn, blocks_between_looks);
+  applier_.pass_time(begun);
   while (!applier_.apply_some(batch_, at, piece, tally)) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
+  while (!applier_.catch_up_some(piece, tally)) {
+    if (lane_->turns.is_over()) co_await lane_->turns.next();
+  }
+  asker_.ask(applier_);
+  if (objects_ != nullptr) co_await keep_objects();
   is_in_between_ = false;
   count(tally);
   const auto took = std::chrono::steady_clock::now() - begun;
   lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(took).count()));
   co_return true;
+}
+
+bool stream_sink::catch_up(std::chrono::steady_clock::time_point now) {
+  if (is_in_between_ || !applier_.is_pool()) return true;
+  core::apply_tally tally;
+  applier_.pass_time(now);
+  const bool is_done = applier_.catch_up_some(std::min(settings_->blocks_per_turn, blocks_between_looks), tally);
+  asker_.ask(applier_);
+  lane_->counters.stored_blocks.add(tally.stored + tally.repeated + tally.moved);
+  lane_->counters.removed_blocks.add(tally.removed);
+  show_blocks();
+  return is_done;
 }
 
 void stream_sink::count(const core::apply_tally& tally) {
@@ -144,6 +181,7 @@ void stream_sink::count(const core::apply_tally& tally) {
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
   if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delay();
+  apply_waiting();
   show_blocks();
 }
 
@@ -185,8 +223,20 @@ void stream_sink::show_blocks() {
     status_->blocks[i].store(applier_.held_on(static_cast<core::medium_id>(i)), std::memory_order_relaxed);
   }
   if (applier_.owners() > 1) show_shares(known);
+  if (applier_.is_pool()) show_pool();
   status_->orphans.store(applier_.orphans(), std::memory_order_relaxed);
   status_->uncounted.store(applier_.uncounted(), std::memory_order_relaxed);
+}
+
+void stream_sink::show_pool() {
+  const core::pool_joiner::figures now = applier_.pooled();
+  const auto show = [](std::atomic<std::uint64_t>& where, std::uint64_t what) { where.store(what, std::memory_order_relaxed); };
+  show(status_->pool_objects, now.objects);
+  show(status_->pool_waiting, now.waiting);
+  show(status_->pool_doubtful, now.doubtful);
+  show(status_->pool_incomplete, now.incomplete);
+  show(status_->pool_joined, now.joined);
+  show(status_->pool_dropped, now.dropped);
 }
 
 void stream_sink::show_shares(std::size_t media) {
@@ -222,6 +272,10 @@ asio::awaitable<std::uint64_t> stream_sink::drop_all() {
     show_blocks();
     co_await lane_->turns.next();
   }
+  for (const std::string& each : backends_) {
+    while (!objects_->forget_some(each, settings_->blocks_per_turn)) co_await lane_->turns.next();
+  }
+  aside_.clear();  // said about blocks that have gone
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();

@@ -2,19 +2,27 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/event_applier.hpp"
 #include "core/stream_status.hpp"
 #include "net/event_codec.hpp"
 #include "net/fleet_service.hpp"
+#include "net/index_inlet.hpp"
+#include "net/object_shelves.hpp"
+#include "net/pool_asker.hpp"
 
 namespace kvc::net {
 
@@ -29,6 +37,11 @@ class stream_sink {
 
   /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
   [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
+
+  /// Where the backends this stream speaks for can be told what was found out about them; see index_inlet.
+  void attach(std::weak_ptr<index_inlet> inlet) { inlet_ = std::move(inlet); }
+  /// Applies events that are not the publisher's, now or once what has been begun is finished.
+  void take_aside(core::event_batch batch);
 
   /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
   [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
@@ -52,6 +65,18 @@ class stream_sink {
   /// what its events say and what is given up are kept apart.
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
 
+  /// For pools: takes in what engines have told meanwhile and what the time has made sure, and asks what there is to ask. False when there
+  /// is more to do; nothing is done in the middle of a batch, which does it itself at its end. Not for coroutines: it does a bounded piece
+  /// and returns.
+  [[nodiscard]] bool catch_up(std::chrono::steady_clock::time_point now);
+  /// Parts of blocks are being waited for, so that time alone may change something.
+  [[nodiscard]] bool is_waiting_for_parts() const { return applier_.is_pool() && applier_.pooled().unsure != 0; }
+  [[nodiscard]] bool is_pool() const noexcept { return applier_.is_pool(); }
+  /// For engines: see name_source.
+  void answer(const core::name_question& asked) { applier_.answer(asked); }
+  /// `news` is called on the lane, some time after engines have told something, until its owner has gone.
+  void call_on_news(std::weak_ptr<std::function<void()>> news) { *news_ = std::move(news); }
+
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
@@ -60,24 +85,36 @@ class stream_sink {
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
 
  private:
+  [[nodiscard]] asio::awaitable<void> keep_objects();
+  void note_backend(const std::string& name);
+  void apply_aside(const core::event_batch& batch);
+  void apply_waiting();
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
   void note_delay();
   void show_blocks();
   void show_shares(std::size_t media);
+  void show_pool();
 
   lane* lane_;
   const stream_settings* settings_;
   std::shared_ptr<core::stream_status> status_;
   core::registration registration_;
   event_decoder decoder_;
+  std::shared_ptr<std::weak_ptr<std::function<void()>>> news_ = std::make_shared<std::weak_ptr<std::function<void()>>>();
   core::event_applier applier_;
+  pool_asker asker_;
   core::event_batch batch_;
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
   bool is_in_between_ = false;
+  object_shelves* objects_;           ///< null: its events are about no objects
+  core::object_source object_source_;
+  std::set<std::string> backends_;    ///< those whose objects it has spoken about
+  std::weak_ptr<index_inlet> inlet_;
+  std::deque<core::event_batch> aside_;  ///< waiting for the end of what has been begun
 };
 
 }  // namespace kvc::net

@@ -24,10 +24,10 @@ bench_fleet::bench_fleet(std::uint32_t workers, std::size_t lanes) : lanes_(lane
 bench_fleet::~bench_fleet() = default;
 
 void bench_fleet::store(std::uint32_t worker, const core::engine_hash* parent, std::span<const core::engine_hash> names,
-                        std::span<const core::local_hash> locals) {
+                        std::span<const core::local_hash> locals, core::medium_id medium) {
   core::store_command command;
   command.home = home_;
-  command.medium = core::medium_id::gpu;
+  command.medium = medium;
   command.link = parent == nullptr ? core::store_link::root : core::store_link::parent;
   if (parent != nullptr) command.parent = *parent;
   command.names = names;

@@ -33,7 +33,7 @@ class bench_fleet {
   std::size_t apply(const bench_op& op);
 
   void store(std::uint32_t worker, const core::engine_hash* parent, std::span<const core::engine_hash> names,
-             std::span<const core::local_hash> locals);
+             std::span<const core::local_hash> locals, core::medium_id medium = core::medium_id::gpu);
   void remove(std::uint32_t worker, std::span<const core::engine_hash> names);
 
   /// Matches into `into`, reused by the caller.

@@ -14,6 +14,7 @@ constexpr std::string_view program_help = R"(kv-conductor-bench: measures the se
   kv-conductor-bench http [flags]                the whole server over HTTP, at a fixed rate or as fast as it answers
   kv-conductor-bench e2e [flags]                 simulated engines, the server and routing, from end to end
   kv-conductor-bench coordinator [flags]         the fleet coordinator, its tables or over HTTP
+  kv-conductor-bench exist [flags]               probes for objects of stores, and the memory of their table
   kv-conductor-bench soak [flags]                hours of chaos: answers exact, memory flat
   kv-conductor-bench report FOLDER [flags]       a page with plots, and the scale model
   kv-conductor-bench make KIND OUT.kvwl [flags]  a workload file
@@ -95,6 +96,27 @@ Rates `_per_s` are by the clock, `_per_cpu_s` by the CPU time that the server ha
 differ much, the load or others on the machine were what was measured.
 )";
 
+constexpr std::string_view exist_help = R"(Usage: kv-conductor-bench exist [flags]
+
+Probes of 128 keys of 64 characters (POST /exist). The server is a process of its own with one lane on one CPU; the load
+and a stand-in store, whose publisher tells the server of its objects and whose master promotes them, have another.
+
+  --mode MODE      memory: the table alone; rate: probes without prefetch, pipelined, and one at a time; prefetch: one at a
+                   time with and without prefetch in turns, half of the objects on SSD only; all (default)
+  --objects N      in the table of mode memory (default 5000000)
+  --stored N       in the stand-in store (default 100000)
+  --probes N       of mode rate; the others take a part of them (default 200000)
+  --server FILE    the server (default: the kv-conductor of the same build)
+  --server-cpu N   where the server runs (default 0)
+  --load-cpu N     where the load comes from (default 1)
+  --repeat N       run N times, each in a process of its own: medians, least and greatest (default 1)
+  --json           for programs
+  --no-yardstick   leave out the constants of the machine
+
+`probes_per_s` is by the clock, `probes_per_cpu_s` by the CPU time that the server has used, in the kernel too: where the
+two differ much, the load or others on the machine were what was measured.
+)";
+
 constexpr std::string_view make_help = R"(Usage: kv-conductor-bench make conversations OUT.kvwl [flags]
        kv-conductor-bench make agents OUT.kvwl [flags]
        kv-conductor-bench make trace FILE.jsonl OUT.kvwl [flags]
@@ -148,6 +170,8 @@ std::string bench_help(bench_command command) {
     }
     case bench_command::coordinator:
       return std::string(coordinator_help);
+    case bench_command::exist:
+      return std::string(exist_help);
     case bench_command::make:
       return std::string(make_help);
     case bench_command::help:

@@ -30,6 +30,7 @@ constexpr std::array all_modes{
     bench_mode{"wide", "one block that gets 1,000,000 children: worst store, worst read", nullptr, ours<run_wide>, false},
     bench_mode{"workers", "one partition with up to 65,536 workers: stores, and answers that name all of them", nullptr, ours<run_workers>, false},
     bench_mode{"topk", "the four deepest of 1,024 workers, by all rows and by levels", nullptr, ours<run_topk>, false},
+    bench_mode{"media", "workers with two media each, and a shared pool", nullptr, ours<run_media>, false},
     bench_mode{"sharing", "bytes per (worker, block) when nothing and when everything is shared", nullptr, ours<run_sharing>, false},
 };
 

@@ -20,8 +20,8 @@ void run_sequential(const bench_workload& file, const bench_setup& setup, bench_
 /// Events only, untimed, with memory figures: of the process (anonymous resident bytes) and, for ours, by the index's own account.
 void run_memory(const bench_workload& file, const bench_setup& setup, bench_report& report);
 
-/// What all workers hold at the end of the file, told in turns as the service does, and loaded into a second index: blocks per second for each,
-/// and the longest turn. The figures of both indexes have to be the same, answers included.
+/// What all workers hold at the end of the file, told in turns as the service does, and loaded into a second index: blocks per second for
+/// each, and the longest turn. The figures of both indexes have to be the same, answers included.
 void run_dump(const bench_workload& file, bench_report& report);
 
 /// One writer applies all events while one reader asks the file's queries round and round; then the writer alone, for comparison.
@@ -43,19 +43,23 @@ void run_fork(bench_report& report);
 /// A chain of 4,096 blocks in which 3,840 holes are opened and healed: queries before and after; `healed_ratio` compares their medians.
 void run_holes(bench_report& report);
 
-/// One block that gets 1,000,000 children: the worst single store, and the longest query of a reader meanwhile, by the clock and by the CPU used.
-/// `nothing_ns` are two threads that only look at the clock for as long: what the machine itself does to two busy threads.
+/// One block that gets 1,000,000 children: the worst single store, and the longest query of a reader meanwhile, by the clock and by the CPU
+/// used. `nothing_ns` are two threads that only look at the clock for as long: what the machine itself does to two busy threads.
 void run_wide(bench_report& report);
 
-/// One partition with 1,024, 16,384 and 65,536 workers that share a prompt and go on differently: time per block stored and per query, all of
-/// whose answers name every worker. `workers_exact` is the most for which they were right.
+/// One partition with 1,024, 16,384 and 65,536 workers that share a prompt and go on differently: time per block stored and per query, all
+/// of whose answers name every worker. `workers_exact` is the most for which they were right.
 void run_workers(bench_report& report);
+
+/// 1,024 workers that hold a chain on two media to different depths, and 128 whose prompts and replies lie on two media, with and without a
+/// shared pool beside them: queries that answer with a row per worker.
+void run_media(bench_report& report);
 
 /// Bytes per (worker, block): 1,024 workers with chains of their own, and 128 workers that all hold the same chains.
 void run_sharing(bench_report& report);
 
-/// The four deepest of 1,024 workers, by rows of all and by levels: every worker at a random depth of one chain, or all at its end; as instances
-/// of one rank and of four.
+/// The four deepest of 1,024 workers, by rows of all and by levels: every worker at a random depth of one chain, or all at its end; as
+/// instances of one rank and of four.
 void run_topk(bench_report& report);
 
 /// A mode as the command line names it.

@@ -78,6 +78,27 @@ void read_coordinator(word_reader& words, coordinator_plan& plan) {
   }
 }
 
+void read_exist_plan(word_reader& words, exist_plan& plan) {
+  while (words.next()) {
+    const bool known = words.text("--mode", plan.mode) || words.text("--server", plan.program) ||
+                       words.whole("--server-cpu", plan.server_cpu, 0, 1'023) || words.whole("--load-cpu", plan.load_cpu, 0, 1'023) ||
+                       words.whole("--objects", plan.objects, 1, 100'000'000) || words.whole("--stored", plan.stored, 1, 10'000'000) ||
+                       words.whole("--probes", plan.probes, 10, 1'000'000'000) || words.whole("--repeat", plan.repeat, 1, most_repeats);
+    if (known) continue;
+    if (words.is("--json")) {
+      plan.as_json = true;
+    } else if (words.is("--no-yardstick")) {
+      plan.with_yardstick = false;
+    } else {
+      words.operand({});
+    }
+  }
+  const std::string_view mode = plan.mode;
+  if (mode != "all" && mode != "memory" && mode != "rate" && mode != "prefetch") {
+    words.fail("--mode must be all, memory, rate or prefetch");
+  }
+}
+
 void read_ingest(word_reader& words, ingest_plan& plan) {
   std::string mode = "all";
   std::string dialect = "vllm_map";
@@ -173,8 +194,8 @@ constexpr std::array commands{
     command_name{"codec", bench_command::codec},   command_name{"json", bench_command::json},
     command_name{"ingest", bench_command::ingest}, command_name{"http", bench_command::http},
     command_name{"e2e", bench_command::e2e},       command_name{"coordinator", bench_command::coordinator},
-    command_name{"soak", bench_command::soak},     command_name{"report", bench_command::report},
-    command_name{"make", bench_command::make},
+    command_name{"exist", bench_command::exist},   command_name{"soak", bench_command::soak},
+    command_name{"report", bench_command::report}, command_name{"make", bench_command::make},
 };
 
 std::string all_commands() {
@@ -239,6 +260,9 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
       break;
     case bench_command::coordinator:
       read_coordinator(reader, parsed.coordinator);
+      break;
+    case bench_command::exist:
+      read_exist_plan(reader, parsed.exist);
       break;
     case bench_command::make:
       read_make(reader, word(1), parsed.make);

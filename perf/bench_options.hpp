@@ -18,7 +18,7 @@
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, codec, json, ingest, http, e2e, coordinator, soak, report, make };
+enum class bench_command : std::uint8_t { help, index, index_table, codec, json, ingest, http, e2e, coordinator, exist, soak, report, make };
 
 /// `index`: one mode.
 struct index_plan {
@@ -51,6 +51,20 @@ struct coordinator_plan {
   bool with_yardstick = true;
 };
 
+/// `exist`: probes for objects of stores.
+struct exist_plan {
+  std::string mode = "all";
+  std::string program;                ///< the server; empty: the one of the same build
+  std::uint32_t server_cpu = 0;
+  std::uint32_t load_cpu = 1;
+  std::uint64_t objects = 5'000'000;  ///< of mode memory
+  std::uint64_t stored = 100'000;     ///< objects that probes ask for
+  std::uint64_t probes = 200'000;     ///< of mode rate; the others take a part of them
+  std::uint32_t repeat = 1;
+  bool as_json = false;
+  bool with_yardstick = true;
+};
+
 /// What the command line says. Only the plan of the command counts.
 struct bench_options {
   bench_command command = bench_command::help;
@@ -63,6 +77,7 @@ struct bench_options {
   soak_plan soak;
   report_plan report;
   coordinator_plan coordinator;
+  exist_plan exist;
   maker_plan make;
   std::string help;   ///< for `help`: what to print
   std::string error;  ///< empty: everything is fine

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/bench_chain.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_design.hpp"
 #include "perf/bench_memory.hpp"
@@ -11,28 +12,10 @@
 namespace kvc::perf {
 namespace {
 
-using core::engine_hash;
-using core::local_hash;
-
-/// A chain of random blocks; the names are as random and follow the seed as well.
-struct chain {
-  std::vector<engine_hash> names;
-  std::vector<local_hash> locals;
-};
-
-chain make_chain(std::size_t length, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  chain made;
-  for (std::size_t i = 0; i < length; ++i) {
-    made.names.emplace_back(random());
-    made.locals.emplace_back(random());
-  }
-  return made;
-}
 
 /// Stores `count` blocks of `from`, from position `start` on.
 template <drivable Design>
-void store_part(Design& fleet, std::uint32_t worker, const chain& from, std::size_t start, std::size_t count) {
+void store_part(Design& fleet, std::uint32_t worker, const bench_chain& from, std::size_t start, std::size_t count) {
   const auto names = std::span(from.names).subspan(start, count);
   const auto locals = std::span(from.locals).subspan(start, count);
   fleet.store(worker, start == 0 ? nullptr : &from.names[start - 1], names, locals);
@@ -40,7 +23,7 @@ void store_part(Design& fleet, std::uint32_t worker, const chain& from, std::siz
 
 /// Answers the median.
 template <drivable Design>
-double time_queries(const Design& fleet, const std::vector<const chain*>& chains, std::size_t rounds, const std::string& name,
+double time_queries(const Design& fleet, const std::vector<const bench_chain*>& chains, std::size_t rounds, const std::string& name,
                     bench_report& report) {
   std::vector<std::uint32_t> times;
   typename Design::answer found;
@@ -61,13 +44,13 @@ template <drivable Design>
 void query_deep(const bench_setup& setup, bench_report& report) {
   const std::size_t chains = setup.design == bench_design::runs ? 256 : 64;
   Design fleet(16, 1, setup);
-  std::vector<chain> all;
+  std::vector<bench_chain> all;
   for (std::size_t i = 0; i < chains; ++i) {
     all.push_back(make_chain(16'384, 100 + i));
     for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, all.back(), 0, 16'384);
   }
-  std::vector<const chain*> each;
-  for (const chain& one : all) each.push_back(&one);
+  std::vector<const bench_chain*> each;
+  for (const bench_chain& one : all) each.push_back(&one);
   time_queries(fleet, {&all[0]}, 2'000, "deep_hot_ns", report);
   time_queries(fleet, each, 2'048, "deep_cold_ns", report);
 }
@@ -76,14 +59,14 @@ template <drivable Design>
 void query_ragged(const bench_setup& setup, bench_report& report) {
   {
     Design fleet(1'024, 1, setup);
-    const chain one = make_chain(4'096, 1);
+    const bench_chain one = make_chain(4'096, 1);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) store_part(fleet, worker, one, 0, (worker + 1) * 4);
     time_queries(fleet, {&one}, 5'000, "ragged_ns", report);
   }
   {
     // The same end, reached by growing: every worker in turn takes the chain a little further than the one before.
     Design fleet(1'024, 1, setup);
-    const chain one = make_chain(4'096, 2);
+    const bench_chain one = make_chain(4'096, 2);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
       for (std::size_t at = 0; at < (worker + 1) * 4; at += 64)
         store_part(fleet, worker, one, at, std::min<std::size_t>(64, (worker + 1) * 4 - at));
@@ -91,7 +74,7 @@ void query_ragged(const bench_setup& setup, bench_report& report) {
     time_queries(fleet, {&one}, 5'000, "ragged_grown_ns", report);
   }
   Design fleet(1'024, 1, setup);
-  const chain one = make_chain(16'384, 3);
+  const bench_chain one = make_chain(16'384, 3);
   for (std::uint32_t worker = 0; worker < 1'024; ++worker) store_part(fleet, worker, one, 0, 16'384);
   time_queries(fleet, {&one}, 2'000, "whole_ns", report);
 }
@@ -110,12 +93,12 @@ void run_fork(bench_report& report) {
   for (const bool trunk_first : {true, false}) {
     // With the trunk there first, as behind a system prompt; or grown by the forking workers themselves, each leaving where it ends so far.
     runs_design fleet(1'025, 1, {});
-    const chain one = make_chain(4'096, 4);
+    const bench_chain one = make_chain(4'096, 4);
     if (trunk_first) store_part(fleet, 1'024, one, 0, 4'096);
     for (std::uint32_t worker = 0; worker < 1'024; ++worker) {
       const std::size_t shared = (worker + 1) * 4;
       store_part(fleet, worker, one, 0, shared);
-      const chain own = make_chain(8, 1'000 + worker);
+      const bench_chain own = make_chain(8, 1'000 + worker);
       fleet.store(worker, &one.names[shared - 1], own.names, own.locals);
     }
     time_queries(fleet, {&one}, trunk_first ? 5'000 : 500, trunk_first ? "fork_ns" : "fork_grown_ns", report);
@@ -124,7 +107,7 @@ void run_fork(bench_report& report) {
 
 void run_holes(bench_report& report) {
   runs_design fleet(16, 1, {});
-  const chain one = make_chain(4'096, 5);
+  const bench_chain one = make_chain(4'096, 5);
   for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, one, 0, 4'096);
   const double before = time_queries(fleet, {&one}, 5'000, "before_ns", report);
   std::vector<std::size_t> order;
@@ -150,7 +133,7 @@ void run_sharing(bench_report& report) {
   const std::size_t before = anonymous_bytes();
   runs_design fleet(128, 1, {});
   for (std::uint64_t i = 0; i < 16; ++i) {
-    const chain one = make_chain(1'024, i + 2'000'000);
+    const bench_chain one = make_chain(1'024, i + 2'000'000);
     for (std::uint32_t worker = 0; worker < 128; ++worker) store_part(fleet, worker, one, 0, 1'024);
   }
   report.add("shared_chains_bytes_per_entry", static_cast<double>(anonymous_bytes() - before) / static_cast<double>(fleet.entries()));

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/bench_chain.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_design.hpp"
 #include "perf/bench_modes.hpp"
@@ -9,36 +10,20 @@
 namespace kvc::perf {
 namespace {
 
-using core::engine_hash;
 using core::local_hash;
 
 constexpr std::size_t shared_blocks = 32;
 constexpr std::size_t own_blocks = 8;
 
-struct blocks {
-  std::vector<engine_hash> names;
-  std::vector<local_hash> locals;
-};
-
-blocks some_blocks(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  blocks made;
-  for (std::size_t i = 0; i < count; ++i) {
-    made.names.emplace_back(random());
-    made.locals.emplace_back(random());
-  }
-  return made;
-}
-
 /// `workers` of one partition hold one prompt and a chain behind it of their own; a query of one of them finds all. False when one did not.
 bool with_workers(std::uint32_t workers, bench_report& report) {
   const std::string prefix = "workers_" + std::to_string(workers) + "_";
   runs_design fleet(workers, 1, {});
-  const blocks prompt = some_blocks(shared_blocks, 1);
+  const bench_chain prompt = make_chain(shared_blocks, 1);
   const std::uint64_t start = bench_ticks();
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     fleet.store(worker, nullptr, prompt.names, prompt.locals);
-    const blocks own = some_blocks(own_blocks, 1'000 + worker);
+    const bench_chain own = make_chain(own_blocks, 1'000 + worker);
     fleet.store(worker, &prompt.names.back(), own.names, own.locals);
   }
   const double stored_ns = static_cast<double>(bench_ticks() - start) * bench_ns_per_tick();
@@ -50,7 +35,7 @@ bool with_workers(std::uint32_t workers, bench_report& report) {
   for (std::size_t i = 0; i < 1'000; ++i) {
     const auto whose = static_cast<std::uint32_t>(random() % workers);
     std::vector<local_hash> query = prompt.locals;
-    const blocks own = some_blocks(own_blocks, 1'000 + whose);
+    const bench_chain own = make_chain(own_blocks, 1'000 + whose);
     query.insert(query.end(), own.locals.begin(), own.locals.end());
     const std::uint64_t begin = bench_ticks();
     fleet.query(query, found);

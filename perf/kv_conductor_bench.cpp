@@ -12,6 +12,7 @@
 
 #include "perf/bench_coordinator.hpp"
 #include "perf/bench_coordinator_http.hpp"
+#include "perf/bench_exist.hpp"
 #include "perf/bench_fresh.hpp"
 #include "perf/bench_index_table.hpp"
 #include "perf/bench_maker.hpp"
@@ -106,6 +107,10 @@ int run_reporting(const report_plan& plan, const std::string& command) {
   return said ? print(*said) : fail(said.error());
 }
 
+std::string server_of_this_build() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "kv-conductor";
+}
+
 /// The figures of one run, over HTTP or not.
 bench_report measure_coordinator(const coordinator_plan& plan) {
   using table_mode = void (*)(bench_report&);
@@ -119,7 +124,7 @@ bench_report measure_coordinator(const coordinator_plan& plan) {
       mode{"registry", &run_coordinator_registry, &run_http_registry}, mode{"usage", &run_coordinator_usage, &run_http_usage},
       mode{"eviction", &run_coordinator_eviction, &run_http_eviction}, mode{"blend", &run_coordinator_blend, &run_http_blend}};
   bench_server::place where{.program = plan.program, .cpu = static_cast<int>(plan.server_cpu)};
-  if (where.program.empty()) where.program = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "kv-conductor";
+  if (where.program.empty()) where.program = server_of_this_build();
   if (plan.over_http && !stay_on_cpu(static_cast<int>(plan.load_cpu))) throw std::runtime_error("there is no CPU for the load");
   bench_report report;
   for (const mode& each : modes) {
@@ -146,6 +151,35 @@ int run_coordinator(const coordinator_plan& plan) {
   const bench_summary summary(runs);
   const std::string label = std::string(plan.over_http ? "coordinator-http-" : "coordinator-") + plan.mode;
   return print(plan.as_json ? summary.json({{"mode", label}}) : summary.table());
+}
+
+/// The figures of one run.
+bench_report measure_exist(const exist_plan& plan) {
+  bench_report report;
+  const auto wants = [&](std::string_view mode) { return plan.mode == "all" || plan.mode == mode; };
+  if (wants("memory")) run_exist_memory(plan.objects, report);
+  if (plan.mode != "memory") {
+    bench_server::place where{.program = plan.program, .cpu = static_cast<int>(plan.server_cpu)};
+    if (where.program.empty()) where.program = server_of_this_build();
+    if (!stay_on_cpu(static_cast<int>(plan.load_cpu))) throw std::runtime_error("there is no CPU for the load");
+    const exist_load load{.objects = plan.stored, .probes = plan.probes};
+    if (wants("rate")) run_exist_rate(where, load, report);
+    if (wants("prefetch")) run_exist_prefetch(where, load, report);
+  }
+  if (plan.with_yardstick) add_yardstick(report);
+  return report;
+}
+
+int run_exist(const exist_plan& plan) {
+  std::vector<bench_report> runs;
+  for (std::uint32_t run = 1; run <= plan.repeat; ++run) {
+    if (plan.repeat > 1) std::fprintf(stderr, "exist: run %u of %u\n", run, plan.repeat);
+    auto measured = measure_fresh([&plan] { return measure_exist(plan); });
+    if (!measured) return fail(measured.error());
+    runs.push_back(std::move(*measured));
+  }
+  const bench_summary summary(runs);
+  return print(plan.as_json ? summary.json({{"mode", "exist-" + plan.mode}}) : summary.table());
 }
 
 int run_make(const maker_plan& plan) {
@@ -203,6 +237,8 @@ int main(int count, char** words) {
       return run_reporting(options.report, command);
     case bench_command::coordinator:
       return run_coordinator(options.coordinator);
+    case bench_command::exist:
+      return run_exist(options.exist);
     case bench_command::make:
       return run_make(options.make);
     case bench_command::help:

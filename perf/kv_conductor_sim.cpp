@@ -10,6 +10,8 @@
 #include "perf/sim_mp_run.hpp"
 #include "perf/sim_options.hpp"
 #include "perf/sim_run.hpp"
+#include "perf/sim_store_options.hpp"
+#include "perf/sim_store_run.hpp"
 
 namespace {
 
@@ -35,6 +37,10 @@ int main(int count, char** words) {
     if (!arguments.empty() && arguments.front() == "mp") {
       arguments.erase(arguments.begin());
       return run_parsed(kvc::sim::parse_mp_options(arguments), kvc::sim::mp_help_text(), kvc::sim::run_mp_fleet);
+    }
+    if (!arguments.empty() && arguments.front() == "store") {
+      arguments.erase(arguments.begin());
+      return run_parsed(kvc::sim::parse_store_options(arguments), kvc::sim::store_help_text(), kvc::sim::run_store);
     }
     return run_parsed(kvc::sim::parse_options(arguments), kvc::sim::help_text(), [](const kvc::sim::options& chosen) {
       return chosen.chaos ? kvc::sim::run_chaos(chosen) : kvc::sim::run_simulation(chosen);

@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(leaving_and_dropping_end_all_owners) {
   BOOST_TEST(at.applier->held_on(medium_id::gpu) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(events_about_objects_are_counted_as_unplaced) {
-  // Until somebody keeps the objects, nobody can tell which blocks they hold.
+BOOST_AUTO_TEST_CASE(objects_that_name_no_block_are_counted_as_unplaced) {
+  // Neither their keys nor their events tell which blocks they hold.
   owned_stream at(registered(publisher_type::mooncake, publisher_class::pool));
   object_event seen;
   seen.scope.object_key = "key";

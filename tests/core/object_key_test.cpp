@@ -1,8 +1,9 @@
 #include "core/object_key.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <string>
 #include <string_view>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/hex.hpp"
 

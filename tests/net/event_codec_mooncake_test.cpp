@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(the_guide_s_example_is_understood) {
   BOOST_TEST((stored.replicas[0].medium == core::medium_id::cpu));
   BOOST_TEST((stored.replicas[1].medium == core::medium_id::disk));
   BOOST_TEST((stored.replicas[2].medium == core::medium_id::disk));
+  BOOST_TEST((stored.replicas[0].kind == core::replica_kind::memory));
+  BOOST_TEST((stored.replicas[1].kind == core::replica_kind::disk));
+  BOOST_TEST((stored.replicas[2].kind == core::replica_kind::local_disk));
   BOOST_TEST(stored.replicas[0].location == "tcp://192.168.1.10:6000");
 }
 
@@ -173,8 +176,8 @@ BOOST_AUTO_TEST_CASE(a_connector_s_hash_is_the_engine_s_digest) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(raw_keys_are_handed_out_and_counted_as_unplaced) {
-  // The later master forwards keys only; what is in them the keeper of the objects must tell.
+BOOST_AUTO_TEST_CASE(raw_keys_are_handed_out_and_taken_apart) {
+  // The later master forwards keys only: the codec hands them on, and which block they mean is in them, until they are removed.
   heard_stream at(pool_of());
   BOOST_TEST(
       at.hear(envelope("stored", {{"object_key", text("m@tp_rank:0@abcdef")}, {"medium", text("cpu")}, {"seq_hashes", empty_list}})));
@@ -183,9 +186,11 @@ BOOST_AUTO_TEST_CASE(raw_keys_are_handed_out_and_counted_as_unplaced) {
   BOOST_TEST((stored.what == change::stored));
   BOOST_TEST(stored.scope.object_key == "m@tp_rank:0@abcdef");
   BOOST_TEST((stored.scope.medium == core::medium_id::cpu));
+  BOOST_TEST(at.applier->pooled().waiting == 1U);
   BOOST_TEST(at.hear(envelope("removed", {{"object_key", text("m@tp_rank:0@abcdef")}})));
   BOOST_TEST((std::get<core::object_event>(at.with.batch.events.at(0)).what == change::removed));
-  BOOST_TEST(at.tally.unplaced == 2U);
+  BOOST_TEST(at.applier->pooled().objects == 0U);
+  BOOST_TEST(at.tally.unplaced == 0U);
   BOOST_TEST(at.hear(envelope("stored", {{"medium", text("cpu")}})));  // neither block nor object
   BOOST_TEST(at.with.rejected(reject_reason::missing_field) == 1U);
 }
@@ -195,7 +200,9 @@ BOOST_AUTO_TEST_CASE(every_generation_is_written_and_read_back) {
   core::object_event object;
   object.scope.object_key = "key_1";
   object.scope.medium = core::medium_id::disk;
-  object.replicas = {{core::medium_id::cpu, "here"}, {core::medium_id::disk, "there"}};
+  object.replicas = {{core::medium_id::cpu, "here"},
+                     {core::medium_id::disk, "there", core::replica_kind::disk},
+                     {core::medium_id::disk, "beside it", core::replica_kind::local_disk}};
   object.name = core::engine_hash{0xabc};
   object.tokens = {4, 5};
   heard_stream at(pool_of());

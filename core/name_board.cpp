@@ -1,0 +1,127 @@
+#include "core/name_board.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <boost/container/small_vector.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+namespace kvc::core {
+
+struct name_board::shard {
+  struct entry {
+    name_meaning means;
+    boost::container::small_vector<std::shared_ptr<name_listener>, 1> listeners;
+  };
+  mutable std::mutex changing;
+  boost::unordered_flat_map<std::uint64_t, entry> names;
+};
+
+struct name_board::shards {
+  std::array<shard, 256> all;
+};
+
+void name_listener::put(const news& what) {
+  bool was_empty = false;
+  {
+    const std::lock_guard lock(changing_);
+    was_empty = waiting_.empty();
+    waiting_.push_back(what);
+  }
+  if (was_empty && wake_) wake_();
+}
+
+void name_listener::take(std::vector<news>& into) {
+  into.clear();
+  const std::lock_guard lock(changing_);
+  into.swap(waiting_);
+}
+
+name_board::name_board() = default;
+
+name_board::~name_board() {
+  delete shards_.load(std::memory_order_acquire);
+}
+
+std::uint16_t name_board::adapter(std::string_view lora) {
+  const std::lock_guard lock(adapters_changing_);
+  const auto known = std::ranges::find(adapters_, lora);
+  const auto number = static_cast<std::size_t>(known - adapters_.begin());
+  if (known == adapters_.end() && number < max_adapters) adapters_.emplace_back(lora);
+  return static_cast<std::uint16_t>(number);
+}
+
+std::string name_board::adapter_name(std::uint16_t number) const {
+  const std::lock_guard lock(adapters_changing_);
+  return adapters_[number];
+}
+
+name_board::shard* name_board::shard_of(engine_hash name) const noexcept {
+  shards* const made = shards_.load(std::memory_order_acquire);
+  if (made == nullptr) return nullptr;
+  return &made->all[(name.get() * 0x9E37'79B9'7F4A'7C15ULL) >> 56];  // the 64-bit golden ratio
+}
+
+name_board::shard& name_board::made_shard_of(engine_hash name) {
+  if (shards_.load(std::memory_order_acquire) == nullptr) {
+    auto fresh = std::make_unique<shards>();
+    shards* expected = nullptr;
+    if (shards_.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) (void)fresh.release();
+  }
+  return *shard_of(name);
+}
+
+name_meaning name_board::watch(engine_hash name, const std::shared_ptr<name_listener>& who) {
+  shard& in = made_shard_of(name);
+  const std::lock_guard lock(in.changing);
+  const auto [entry, is_new] = in.names.try_emplace(name.get());
+  if (is_new) watched_.fetch_add(1, std::memory_order_relaxed);
+  entry->second.listeners.push_back(who);
+  return entry->second.means;
+}
+
+void name_board::unwatch(engine_hash name, const name_listener* who) {
+  shard* const in = shard_of(name);
+  if (in == nullptr) return;
+  const std::lock_guard lock(in->changing);
+  const auto found = in->names.find(name.get());
+  if (found == in->names.end()) return;
+  auto& listeners = found->second.listeners;
+  const auto mine = std::ranges::find(listeners, who, [](const std::shared_ptr<name_listener>& each) { return each.get(); });
+  if (mine == listeners.end()) return;
+  listeners.erase(mine);
+  if (!listeners.empty()) return;
+  in->names.erase(found);
+  watched_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool name_board::is_watched(engine_hash name) const {
+  const shard* const in = shard_of(name);
+  if (in == nullptr) return false;
+  const std::lock_guard lock(in->changing);
+  return in->names.contains(name.get());
+}
+
+void name_board::tell(engine_hash name, const name_meaning& told) {
+  if (told.adapter >= max_adapters) return;
+  shard* const in = shard_of(name);
+  if (in == nullptr) return;
+  boost::container::small_vector<std::shared_ptr<name_listener>, 4> listeners;
+  name_listener::news what{name, {}};
+  {
+    const std::lock_guard lock(in->changing);
+    const auto found = in->names.find(name.get());
+    if (found == in->names.end()) return;
+    name_meaning& means = found->second.means;
+    if (means.what == name_meaning::state::doubtful || means.is_same(told) || means.refines(told)) return;
+    const bool is_news = means.what == name_meaning::state::unknown || told.refines(means);
+    means = is_news ? told : name_meaning{.what = name_meaning::state::doubtful};
+    what.means = means;
+    listeners.assign(found->second.listeners.begin(), found->second.listeners.end());
+  }
+  // Two tellings may arrive in either order; whoever hears of a name twice in different words takes it for doubtful (pool_joiner).
+  for (const auto& each : listeners) each->put(what);
+}
+
+}  // namespace kvc::core

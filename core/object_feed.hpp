@@ -1,0 +1,43 @@
+// What events of stores mean for the table of objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/event.hpp"
+#include "core/object_table.hpp"
+
+namespace kvc::core {
+
+/// Whose objects a stream speaks about where its events do not say.
+struct object_source {
+  std::string backend;
+  std::string tenant;
+};
+
+/// What events came to.
+struct object_tally {
+  std::uint64_t stored = 0;   ///< replicas that are there now, and lists of them
+  std::uint64_t removed = 0;  ///< replicas and objects that are not
+  std::uint64_t refused = 0;  ///< events whose object could not be taken: bad key, or no room
+};
+
+/// The backend an event is about.
+[[nodiscard]] const std::string& backend_of(const event& what, const object_source& from) noexcept;
+
+/// Applies one event. Events without an object change nothing; nor do clears, for which see `cleared_owner`. A list of replicas is the
+/// whole truth; a medium alone is one replica more, or less. A removal that cannot say from which disk means both. Pure; the table's lane.
+void apply_object_event(const event& what, const object_source& from, std::uint32_t now_s, object_table& table, object_tally& tally);
+
+/// What a cleared event leaves empty: all objects of a backend, or of one of its tenants.
+struct cleared_objects {
+  std::string backend;
+  std::optional<std::string> tenant;  ///< absent: of all of them
+};
+
+/// Absent: the event is none, or means something else, as a clear of one medium of an engine. Pure.
+[[nodiscard]] std::optional<cleared_objects> cleared_by(const event& what, const object_source& from);
+
+}  // namespace kvc::core

@@ -1,0 +1,287 @@
+#include "core/pool_applier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/block_hasher.hpp"
+
+namespace kvc::core {
+namespace {
+
+constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15ULL;  ///< the 64-bit golden ratio
+constexpr std::size_t most_questions = 262'144;             ///< names of one board that wait to be asked for
+
+std::uint64_t digest_of(std::string_view text) {
+  return digest(std::as_bytes(std::span(text)));
+}
+
+template <std::size_t Count>
+std::uint64_t digest_of(const std::array<std::uint64_t, Count>& numbers) {
+  return digest(std::as_bytes(std::span(numbers)));
+}
+
+/// Hexadecimal digits are the same in either case.
+std::uint64_t digest_of_digits(std::string_view digits) {
+  std::string lower(digits);
+  for (char& digit : lower) digit = static_cast<char>(digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit);
+  return digest_of(lower);
+}
+
+/// Who made the object, so that parts of others are not mistaken for parts of the same block.
+std::uint64_t writer_of(const pool_key& key, const event_scope& scope) {
+  const std::uint64_t tenant = scope.tenant ? digest_of(*scope.tenant) : 0;
+  return digest_of(std::array<std::uint64_t, 7>{tenant, static_cast<std::uint64_t>(key.form), digest_of(key.prefix), digest_of(key.suffix),
+                                                digest_of(key.model), key.group, key.ranks});
+}
+
+/// The identity of an object: of its text, where nothing can be known of it, else of what it says, which may be written in several ways.
+std::uint64_t object_of(std::string_view text, const pool_key& key, std::uint64_t writer) {
+  if (key.form == key_form::opaque) return digest_of(std::array<std::uint64_t, 2>{writer, digest_of(text)});
+  const std::uint64_t digits = key.form == key_form::number ? key.number : digest_of_digits(key.digits);
+  return digest_of(std::array<std::uint64_t, 4>{writer, digits, key.is_negative ? 1U : 0U, key.part.code()});
+}
+
+/// One of several blocks that an event names.
+std::uint64_t piece_of(std::uint64_t object, std::uint16_t home, engine_hash name) {
+  return digest_of(std::array<std::uint64_t, 3>{object, home, name.get()});
+}
+
+}  // namespace
+
+pool_applier::pool_applier(const options& with, lane_blocks& blocks, std::atomic<media_mask>& media_seen, home_finder find_home)
+    : options_(with),
+      blocks_(&blocks),
+      media_seen_(&media_seen),
+      find_home_(std::move(find_home)),
+      joiner_({.max_waiting = with.max_waiting, .layouts = {.shards = with.shards, .settle = with.settle}}, *this) {
+  (void)home_number(find_home_({}));
+}
+
+pool_applier::~pool_applier() {
+  apply_tally nobody_reads;
+  while (!clear_some(all_media, {}, ~std::size_t{0}, nobody_reads)) continue;
+}
+
+std::uint16_t pool_applier::home_number(const std::shared_ptr<partition>& in) {
+  if (!in) return pool_joiner::no_home;
+  const auto known = std::ranges::find(homes_, in, &home_entry::in);
+  if (known != homes_.end()) return static_cast<std::uint16_t>(known - homes_.begin());
+  auto names = std::ranges::find(boards_, in->names(), &board_entry::names);  // few: bounded by the partitions of a worker
+  if (names == boards_.end()) {
+    boards_.push_back({in->names(), std::make_shared<name_listener>(options_.wake), {}, 0, {}});
+    names = std::prev(boards_.end());
+  }
+  homes_.push_back({in, static_cast<std::size_t>(names - boards_.begin())});
+  return static_cast<std::uint16_t>(homes_.size() - 1);
+}
+
+std::uint16_t pool_applier::home_for(const event_scope& scope, const pool_key& key) {
+  const std::string_view told = scope.model ? std::string_view(*scope.model) : key.model;
+  const std::string& registered = homes_[0].in->key().model;
+  if (told.empty() || told == registered) return home_number(find_home_(scope));
+  event_scope of_model = scope;
+  of_model.model.reset();
+  if (!is_same_model(told, registered)) of_model.model = std::string(told);
+  return home_number(find_home_(of_model));
+}
+
+pool_joiner::sighting pool_applier::sighting_of(const event_scope& scope, const pool_key& key) {
+  pool_joiner::sighting seen;
+  seen.home = home_for(scope, key);
+  const std::uint64_t writer = writer_of(key, scope);
+  seen.layout = key.has_parts() ? digest_of(std::array<std::uint64_t, 2>{writer, seen.home}) : 0;
+  seen.object = object_of(scope.object_key, key, writer);
+  seen.part = key.part;
+  seen.ranks = key.ranks;
+  seen.has_parts = key.has_parts();
+  seen.may_be_sequence = key.form == key_form::opaque || key.form == key_form::number;
+  return seen;
+}
+
+/// Engines tell the names of their groups apart in the same way; see worker_applier.
+engine_hash pool_applier::name_in(const pool_key& key, engine_hash told, std::uint32_t group) {
+  // What a store makes of SGLang's digest is not what SGLang makes of it.
+  const bool is_other_end = key.form == key_form::sglang || key.form == key_form::file;
+  const engine_hash name = is_other_end ? name_of(key, digests_) : told;
+  return engine_hash{name.get() ^ ((group != 0 ? group : key.group) * golden)};
+}
+
+void pool_applier::store(const stored_event& stored, medium_id medium, apply_tally& tally) {
+  tally_ = &tally;
+  const pool_key key = parse_pool_key(stored.scope.object_key);
+  pool_joiner::sighting seen = sighting_of(stored.scope, key);
+  if (seen.home == pool_joiner::no_home) {
+    tally.skipped += stored.hashes.size();
+    return;
+  }
+  const std::uint64_t object = seen.object;
+  const partition& in = *homes_[seen.home].in;
+  const std::size_t block_size = in.key().block_size;
+  locals_.clear();
+  const std::size_t tokens_each = stored.hashes.empty() ? 0 : stored.tokens.size() / stored.hashes.size();
+  const bool is_even = tokens_each * stored.hashes.size() == stored.tokens.size() && tokens_each % block_size == 0;
+  if (is_even && tokens_each != 0) hash_blocks(stored.tokens, in.key().block_size, in.seed(), locals_, stored.extra_keys);
+  const std::size_t blocks_each = tokens_each / block_size;
+
+  engine_hash parent = stored.parent ? name_in({}, *stored.parent, stored.scope.group) : engine_hash{};
+  bool has_parent = stored.parent.has_value();
+  for (std::size_t i = 0; i < stored.hashes.size(); ++i) {
+    seen.name = name_in(key, stored.hashes[i], stored.scope.group);
+    seen.object = stored.hashes.size() == 1 && !stored.scope.object_key.empty() ? object : piece_of(object, seen.home, seen.name);
+    if (!locals_.empty()) {
+      seen.locals = std::span(locals_).subspan(i * blocks_each, blocks_each);
+      seen.parent = has_parent ? &parent : nullptr;
+    }
+    joiner_.put(seen, mask_of(medium), false);
+    parent = seen.name;
+    has_parent = true;
+  }
+}
+
+void pool_applier::remove(const removed_event& removed, media_mask from, std::vector<engine_hash>& unknown, apply_tally& tally) {
+  tally_ = &tally;
+  unknown.clear();
+  const pool_key key = parse_pool_key(removed.scope.object_key);
+  const pool_joiner::sighting seen = sighting_of(removed.scope, key);
+  for (const engine_hash told : removed.hashes) {
+    const engine_hash name = name_in(key, told, removed.scope.group);
+    const bool is_one = removed.hashes.size() == 1 && !removed.scope.object_key.empty();
+    if (is_one && joiner_.remove(seen.object, from)) continue;
+    if (!joiner_.remove(piece_of(seen.object, seen.home, name), from)) unknown.push_back(told);
+  }
+}
+
+void pool_applier::apply(const object_event& said, medium_id medium, apply_tally& tally) {
+  tally_ = &tally;
+  using change = object_event::change;
+  const pool_key key = parse_pool_key(said.scope.object_key);
+  event_scope scope = said.scope;
+  if (said.what == change::updated || !said.replicas.empty()) scope.block_size = 0;  // of the first format, which counts bytes
+  pool_joiner::sighting seen = sighting_of(scope, key);
+  media_mask on = 0;
+  for (const object_replica& each : said.replicas) on = static_cast<media_mask>(on | mask_of(each.medium));
+  const bool is_listed = said.what == change::updated || on != 0;
+  if (said.what == change::stored && on == 0) on = mask_of(medium);
+  if (said.what == change::removed) on = 0;
+  if (on == 0) {
+    if (!joiner_.remove(seen.object, all_media) && key.form == key_form::opaque) ++tally.unplaced;
+    return;
+  }
+  const bool has_name = said.name || key.form != key_form::opaque;
+  if ((!has_name && said.tokens.empty()) || (said.what == change::updated && joiner_.knows(seen.object))) {
+    if (!joiner_.knows(seen.object)) ++tally.unplaced;
+    return joiner_.move(seen.object, on, is_listed);
+  }
+  if (seen.home == pool_joiner::no_home) {
+    ++tally.skipped;
+    return;
+  }
+  const partition& in = *homes_[seen.home].in;
+  locals_.clear();
+  const bool is_whole = !said.tokens.empty() && said.tokens.size() % in.key().block_size == 0;
+  if (is_whole) hash_blocks(said.tokens, in.key().block_size, in.seed(), locals_);
+  if (!has_name && !is_whole) {
+    ++tally.unplaced;
+    return;
+  }
+  const engine_hash told = said.name ? *said.name : key.form == key_form::opaque ? engine_hash{seen.object} : name_of(key, digests_);
+  seen.name = name_in(key, told, scope.group);
+  seen.locals = locals_;
+  const engine_hash parent = said.parent ? name_in({}, *said.parent, scope.group) : engine_hash{};
+  if (said.parent) seen.parent = &parent;
+  joiner_.put(seen, on, is_listed);
+}
+
+bool pool_applier::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
+  tally_ = &tally;
+  if (only.empty()) return joiner_.clear_some(which, {}, budget);
+  const auto is_among = [&](std::uint16_t number) { return std::ranges::find(only, homes_[number].in.get()) != only.end(); };
+  return joiner_.clear_some(which, is_among, budget);
+}
+
+bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
+  tally_ = &tally;
+  for (std::size_t b = 0; b < boards_.size(); ++b) {
+    for (;;) {
+      if (boards_[b].next == boards_[b].news.size()) {
+        boards_[b].inbox->take(boards_[b].news);
+        boards_[b].next = 0;
+        if (boards_[b].news.empty()) break;
+      }
+      if (budget-- == 0) return false;
+      const name_listener::news what = boards_[b].news[boards_[b].next++];
+      for (std::size_t i = 0; i < homes_.size(); ++i) {
+        if (homes_[i].board == b) joiner_.tell(static_cast<std::uint16_t>(i), what.name, what.means);
+      }
+    }
+  }
+  return joiner_.refresh_some(budget);
+}
+
+bool pool_applier::take_questions(std::vector<name_question>& into, std::size_t most) {
+  bool is_more = false;
+  for (board_entry& each : boards_) {
+    const std::size_t count = std::min(most, each.questions.size());
+    if (count == 0) continue;
+    const auto first = each.questions.end() - static_cast<std::ptrdiff_t>(count);
+    into.push_back({each.names, {first, each.questions.end()}});
+    each.questions.erase(first, each.questions.end());
+    is_more = is_more || !each.questions.empty();
+  }
+  return is_more;
+}
+
+void pool_applier::hold(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) {
+  store_command command;
+  command.home = homes_[home].in;
+  command.medium = medium;
+  command.link = store_link::placed;
+  command.names = {&name, 1};
+  command.blocks = {&block, 1};
+  blocks_->store(command, *tally_);
+  if ((media_seen_->load(std::memory_order_relaxed) & mask_of(medium)) == 0)
+    media_seen_->fetch_or(mask_of(medium), std::memory_order_relaxed);
+}
+
+void pool_applier::hold_again(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) {
+  if (!options_.copy_counting) hold(home, name, block, medium);
+}
+
+void pool_applier::release(std::uint16_t, engine_hash name, medium_id medium) {
+  apply_tally own;
+  blocks_->remove({&name, 1}, medium, own);
+  tally_->removed += own.removed;  // it may have been given up for the byte budget before
+}
+
+name_meaning pool_applier::watch(std::uint16_t home, engine_hash name) {
+  board_entry& asked = boards_[homes_[home].board];
+  const name_meaning means = asked.names->watch(name, asked.inbox);
+  if (means.what == name_meaning::state::unknown && asked.questions.size() < most_questions) asked.questions.push_back(name);
+  return means;
+}
+
+void pool_applier::unwatch(std::uint16_t home, engine_hash name) {
+  const board_entry& asked = boards_[homes_[home].board];
+  asked.names->unwatch(name, asked.inbox.get());
+}
+
+std::uint16_t pool_applier::home_of(std::uint16_t home, std::uint16_t adapter) {
+  if (homes_[home].in->adapter() == adapter) return home;
+  event_scope scope;
+  const partition_key& key = homes_[home].in->key();
+  scope.tenant = key.tenant;
+  scope.model = key.model;
+  scope.salt = key.salt;
+  scope.block_size = key.block_size;
+  scope.lora = homes_[home].in->names()->adapter_name(adapter);
+  return home_number(find_home_(scope));
+}
+
+std::optional<medium_id> pool_applier::mixed() {
+  if (!options_.mixed) return std::nullopt;
+  return options_.mixed();
+}
+
+}  // namespace kvc::core

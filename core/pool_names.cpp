@@ -1,0 +1,159 @@
+// The names of pool_joiner: which block each of them means.
+#include <algorithm>
+#include <utility>
+
+#include "core/block_hasher.hpp"
+#include "core/pool_joiner.hpp"
+
+namespace kvc::core {
+
+std::uint32_t pool_joiner::node_of(std::uint16_t home, engine_hash name) {
+  const std::uint64_t key = key_of(home, name);
+  if (const std::uint32_t* const known = nodes_by_name_.find(key)) return *known;
+  const std::uint32_t fresh = nodes_.take();
+  nodes_[fresh].name = name;
+  nodes_[fresh].home = home;
+  nodes_by_name_.add(key, fresh);
+  return fresh;
+}
+
+void pool_joiner::watch(std::uint32_t number) {
+  node& which = nodes_[number];
+  const bool is_told = which.locals && (which.parent == no_record || nodes_[which.parent].is == state::placed);
+  if (which.is_watched || is_told) return;
+  which.is_watched = true;
+  const name_meaning means = around_->watch(which.home, which.name);
+  tell(which.home, which.name, means);
+}
+
+void pool_joiner::link_to(std::uint32_t parent, std::uint32_t child) {
+  nodes_[child].parent = parent;
+  nodes_[child].next_child = std::exchange(nodes_[parent].first_child, child);
+  if (nodes_[child].next_child != no_record) nodes_[nodes_[child].next_child].previous_child = child;
+}
+
+void pool_joiner::unlink_from_parent(std::uint32_t child) {
+  node& which = nodes_[child];
+  if (which.parent == no_record) return;
+  (which.previous_child == no_record ? nodes_[which.parent].first_child : nodes_[which.previous_child].next_child) = which.next_child;
+  if (which.next_child != no_record) nodes_[which.next_child].previous_child = which.previous_child;
+  which.parent = no_record;
+  which.next_child = no_record;
+  which.previous_child = no_record;
+}
+
+/// What an event says of the tokens of a name goes before everything else; the newest event counts.
+void pool_joiner::take_tokens(std::uint32_t number, const sighting& seen) {
+  const std::uint32_t parent = seen.parent == nullptr ? no_record : node_of(seen.home, *seen.parent);
+  // Somebody's mistake, or an attack: a block that stands behind itself stands nowhere. Only what has children can.
+  for (std::uint32_t each = parent; each != no_record && nodes_[number].first_child != no_record; each = nodes_[each].parent) {
+    if (each == number) return;
+  }
+  if (parent == number) return;
+  node& which = nodes_[number];
+  if (which.locals && which.parent == parent && std::ranges::equal(*which.locals, seen.locals)) return;
+  which.locals = std::make_unique<std::vector<local_hash>>(seen.locals.begin(), seen.locals.end());
+  if (const std::uint32_t old = which.parent; old != parent) {
+    unlink_from_parent(number);
+    if (parent != no_record) {
+      link_to(parent, number);
+      watch(parent);
+    }
+    erase_unused(old);  // not before: the new one may stand before it
+  }
+  place(number);
+}
+
+/// A name nobody needs any more goes, and so may the one it stands behind.
+void pool_joiner::erase_unused(std::uint32_t number) {
+  while (number != no_record && nodes_[number].first_record == no_record && nodes_[number].first_child == no_record) {
+    node& gone = nodes_[number];
+    if (gone.is == state::doubtful) --figures_.doubtful;
+    if (gone.is_watched) around_->unwatch(gone.home, gone.name);
+    const std::uint32_t parent = gone.parent;
+    unlink_from_parent(number);
+    nodes_by_name_.erase(key_of(gone.home, gone.name));
+    nodes_.give_back(number);
+    number = parent;
+  }
+}
+
+void pool_joiner::tell(std::uint16_t home, engine_hash name, const name_meaning& means) {
+  const std::uint32_t* const known = nodes_by_name_.find(key_of(home, name));
+  if (known == nullptr || means.what == name_meaning::state::unknown) return;
+  const std::uint32_t number = *known;
+  node& which = nodes_[number];
+  if (which.told.what == name_meaning::state::doubtful) return;  // words of several lanes may overtake each other: doubt stays
+  if (means.what == name_meaning::state::known) {
+    if (which.told.refines(means)) return;
+    const std::uint16_t told_home = around_->home_of(home, means.adapter);
+    if (told_home == no_home) return;
+    const bool is_other = which.told.what == name_meaning::state::known && !which.told.is_same(means) && !means.refines(which.told);
+    which.told = is_other ? name_meaning{.what = name_meaning::state::doubtful} : means;
+    which.told_home = told_home;
+  } else {
+    which.told.what = name_meaning::state::doubtful;
+  }
+  const bool was_waiting = which.is == state::waiting;
+  place(number);
+  if (!was_waiting || which.is != state::placed) return;
+  for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) ++figures_.joined;
+}
+
+pool_joiner::where pool_joiner::place_of(const node& which) const {
+  const auto at = [](state is, std::uint16_t home, seq_hash block) { return where{is, home, {block}}; };
+  if (which.locals) {
+    const bool is_root = which.parent == no_record;
+    if (is_root || nodes_[which.parent].is == state::placed) {
+      where found{state::placed, is_root ? which.home : nodes_[which.parent].placed_home, {}};
+      for (const local_hash local : *which.locals) {
+        const bool is_first = is_root && found.blocks.empty();
+        const seq_hash previous = found.blocks.empty() ? (is_root ? seq_hash{} : nodes_[which.parent].block) : found.blocks.back();
+        found.blocks.push_back(is_first ? first_in_sequence(local) : roll(previous, local, around_->seed(found.home)));
+      }
+      return found;
+    }
+  }
+  if (which.told.what == name_meaning::state::known) {
+    where found = at(state::placed, which.told_home, which.told.block);
+    if (which.told.before) found.blocks.insert(found.blocks.begin(), which.told.before->begin(), which.told.before->end());
+    return found;
+  }
+  if (which.told.what == name_meaning::state::doubtful) return at(state::doubtful, which.home, {});
+  return at(which.may_be_sequence ? state::placed : state::waiting, which.home, seq_hash{which.name.get()});
+}
+
+/// Finds the place of a name anew, and of all that stands behind it; a list instead of recursion, since chains are as long as prompts.
+void pool_joiner::place(std::uint32_t first) {
+  std::vector<std::uint32_t> changed{first};
+  while (!changed.empty()) {
+    const std::uint32_t number = changed.back();
+    changed.pop_back();
+    node& which = nodes_[number];
+    where found = place_of(which);
+    const std::size_t before = which.before ? which.before->size() : 0;
+    const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block &&
+                         found.blocks.size() == before + 1 &&
+                         (before == 0 || std::equal(which.before->begin(), which.before->end(), found.blocks.begin()));
+    if (is_same) continue;
+
+    for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
+      hold(records_[each], std::exchange(records_[each].held, media_mask{0}), holding::ends);
+    }
+    if (which.is == state::doubtful) --figures_.doubtful;
+    if (found.is == state::doubtful) ++figures_.doubtful;
+    which.is = found.is;
+    which.placed_home = found.home;
+    which.block = found.blocks.back();
+    found.blocks.pop_back();
+    which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));
+    for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
+      unlink(each);
+      link(each, which.is != state::placed);
+      refresh(each);
+    }
+    for (std::uint32_t child = which.first_child; child != no_record; child = nodes_[child].next_child) changed.push_back(child);
+  }
+}
+
+}  // namespace kvc::core

@@ -1,0 +1,97 @@
+// Which promotions to memory may start: once per key, not again too soon, so many at a time, and fewer while a backend is short of memory.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace kvc::core {
+
+/// What becomes of a wish to promote an object.
+enum class promotion_verdict : std::uint8_t {
+  started,              ///< the caller has it promoted, and tells `finished`
+  joined,               ///< it is on its way
+  suppressed_recent,    ///< it was promoted within `dedup`
+  suppressed_failed,    ///< it failed within `cooldown`
+  suppressed_full,      ///< as many are on their way as may be
+  suppressed_pressure,  ///< its backend is short of memory
+};
+
+/// How a promotion ended.
+enum class promotion_end : std::uint8_t {
+  done,  ///< the object is in memory, by whomever
+  failed,
+  pressure,  ///< the backend had no room
+};
+
+/// The gate that every promotion goes through.
+///
+/// Story: probes come in storms for the same keys, and each promotion moves megabytes, so a second wish for a key joins the first one, and
+/// a key that was promoted or has just failed is left alone for a while: the store knows better why it evicted it again. A backend without
+/// room is asked less and less, twice as long after each refusal, up to `longest_rest`; one promotion that works ends that. Objects are
+/// told apart by a well-mixed number made of backend, tenant and key, so that one that went and came again is the same; backends by a small
+/// one. What ended is remembered for as long as it matters, and no more than `remembered` of it, the oldest first to go. Pure, time is an
+/// argument and never goes back; one lane.
+class promotion_gate {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  struct rules {
+    std::chrono::milliseconds dedup = std::chrono::seconds(30);             ///< after success
+    std::chrono::milliseconds cooldown = std::chrono::seconds(5);           ///< after failure
+    std::chrono::milliseconds first_rest = std::chrono::milliseconds(500);  ///< of a backend after its first refusal
+    std::chrono::milliseconds longest_rest = std::chrono::seconds(60);
+    std::size_t in_flight = 1'024;    ///< at most, over all backends
+    std::size_t remembered = 65'536;  ///< ended ones
+  };
+
+  explicit promotion_gate(const rules& with) : rules_(with) {}
+
+  /// Asks for `object` of `backend`. After `started` the object counts as on its way until `finished`.
+  [[nodiscard]] promotion_verdict ask(std::uint64_t object, std::uint32_t backend, time_point now);
+  /// A promotion that was started has ended. Nothing happens for others.
+  void finished(std::uint64_t object, promotion_end how, time_point now);
+  /// The backend says by itself that it is short of memory (its counter of rejections grew).
+  void press(std::uint32_t backend, time_point now);
+  /// Nothing is known of the object any more: its promotion, if there was one, has been given up.
+  void forget(std::uint64_t object);
+
+  [[nodiscard]] bool is_in_flight(std::uint64_t object) const;
+  [[nodiscard]] std::size_t in_flight() const noexcept { return flying_; }
+  /// Until when the backend is left alone; nothing when it is not.
+  [[nodiscard]] std::optional<time_point> rests_until(std::uint32_t backend, time_point now) const;
+
+ private:
+  enum class phase : std::uint8_t { flying, done, failed };
+  struct entry {
+    phase at = phase::flying;
+    std::uint32_t backend = 0;
+    time_point until;          ///< of done and failed
+    std::uint64_t serial = 0;  ///< tells a later entry of the same object from this one
+  };
+  struct ended {
+    std::uint64_t object = 0;
+    std::uint64_t serial = 0;
+    time_point until;
+  };
+  struct pressure {
+    std::chrono::milliseconds rest{};  ///< 0: none
+    time_point until;
+  };
+
+  void forget_old(time_point now);
+  void remember(std::deque<ended>& among, std::uint64_t object, entry& of, time_point until);
+
+  rules rules_;
+  std::unordered_map<std::uint64_t, entry> known_;
+  std::deque<ended> done_;  ///< by time, as each of the two has one length
+  std::deque<ended> failed_;
+  std::vector<pressure> backends_;
+  std::size_t flying_ = 0;
+  std::uint64_t next_serial_ = 1;
+};
+
+}  // namespace kvc::core

@@ -1,0 +1,292 @@
+#include "core/union_walk.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace kvc::core {
+namespace {
+
+constexpr media_mask device_and_host = mask_of(medium_id::gpu) | mask_of(medium_id::cpu);
+
+constexpr std::uint32_t the_pools = 0;  ///< number of their runner; workers begin with 1
+
+/// Calls `visit(medium's index)` for each medium of a mask.
+template <class Visit>
+void each_medium(media_mask media, Visit visit) {
+  for (unsigned rest = media; rest != 0; rest &= rest - 1) visit(static_cast<std::size_t>(std::countr_zero(rest)));
+}
+
+const held_bits* bits_of(const run& in, std::uint32_t slot) noexcept {
+  const held_bits* bits = in.holes.load(std::memory_order_acquire);
+  while (bits != nullptr && bits->slot != slot) bits = bits->next.load(std::memory_order_acquire);
+  return bits;
+}
+
+}  // namespace
+
+void union_walk::begin(const run_store& runs, const match_scope& scope, match_result& out) {
+  scope_ = &scope;
+  slots_ = &runs.slots();
+  out_ = &out;
+  out.clear();
+  rows_.clear();
+  active_.clear();
+  roster_.tidy(*slots_);
+  if (++query_ == 0) {  // once in four thousand million queries, the marks of earlier ones are taken away
+    runners_.clear();
+    query_ = 1;
+  }
+  run_ = 0;
+  media_ = static_cast<media_mask>(slots_->media() & scope.media);
+  runners_.resize(std::max<std::size_t>(runners_.size(), 1));
+  runner& pools = runners_[the_pools];
+  pools = {};
+  pools.is = runner::role::shared_pool;
+  pools.is_on = true;
+  pools.is_on_device_or_host = true;
+  pools.alone = media_;
+}
+
+worker_depth& union_walk::row_of(const runner& own) noexcept {
+  return own.is == runner::role::shared_pool ? out_->pools_alone : out_->workers[own.row];
+}
+
+/// Begins as the pools have come to the run in hand, which carry the query until there.
+void union_walk::join(std::uint32_t who, worker_id worker) {
+  runner& own = runners_[who];
+  const std::uint32_t row = own.row;
+  own = pools_before_;
+  own.query = query_;
+  own.row = row;
+  own.is = runner::role::reader;
+  worker_depth& depths = out_->workers[row];
+  depths = out_->pools_alone;
+  depths.worker = worker;
+  joining_.push_back(who);
+}
+
+/// Finds out what a worker is to the query in hand, when it is met for the first time.
+union_walk::runner::role union_walk::meet(std::uint32_t who, worker_id worker) {
+  if (who >= runners_.size()) runners_.resize(roster_.workers() + std::size_t{1});
+  runner& own = runners_[who];
+  if (own.query == query_) return own.is;
+  own.query = query_;
+  own.run = 0;
+  own.is_on = false;
+  own.is_listed = false;
+  if (!scope_->pools.empty() && std::ranges::binary_search(scope_->pools, worker)) return own.is = runner::role::shared_pool;
+  if (!scope_->private_pools.empty()) {
+    const auto lent = std::ranges::lower_bound(scope_->private_pools, worker, {}, &private_pool::pool);
+    // A pool whose instance has no engine is lent to itself: it reads.
+    if (lent != scope_->private_pools.end() && lent->pool == worker && lent->users.front() != worker) {
+      own.row = static_cast<std::uint32_t>(lent - scope_->private_pools.begin());
+      return own.is = runner::role::private_pool;
+    }
+  }
+  if (!pools_before_.is_on) return own.is = runner::role::nobody;
+  own.row = static_cast<std::uint32_t>(rows_.size());
+  rows_.push_back(who);
+  out_->workers.emplace_back();
+  join(who, worker);
+  return runner::role::reader;
+}
+
+/// What a reader or the pools hold of the run in hand on one slot.
+void union_walk::note(const kvc::core::run& in, std::uint32_t slot, std::uint32_t who, medium_id medium, cell_word word) {
+  runner& own = runners_[who];
+  if (own.run != run_) {
+    own.run = run_;
+    own.full = 0;
+    own.partial = 0;
+    own.more = 0;
+  }
+  const media_mask on = mask_of(medium);
+  if (word.cutoff() >= length_) {
+    own.full |= on;
+    return;
+  }
+  std::uint16_t& cut = own.cut[static_cast<std::size_t>(medium)];
+  const auto here = static_cast<std::uint16_t>(word.cutoff());
+  cut = (own.partial & on) == 0 ? here : std::max(cut, here);  // cells change places, and pools are many: a medium may be seen twice
+  own.partial |= on;
+  if (!word.has_more()) return;
+  if (const held_bits* const bits = bits_of(in, slot); bits != nullptr) {
+    own.more |= on;
+    remnants_.push_back({who, on, bits});
+  }
+}
+
+void union_walk::note_reader(const kvc::core::run& in, std::uint32_t slot, std::uint32_t who, slot_owner reader, cell_word word) {
+  if (const runner& own = runners_[who]; !own.is_on) {
+    if (own.is_listed || !pools_before_.is_on) return;
+    join(who, reader.worker);  // it was met before, but held only what the query does not have
+  }
+  note(in, slot, who, reader.medium, word);
+}
+
+void union_walk::visit(const kvc::core::run& in, std::uint32_t slot, cell_word word) {
+  using role = runner::role;
+  if (slot >= roster_.slots()) return;  // taken after the query began
+  const slot_owner owner = slots_->owner(slot);
+  if ((mask_of(owner.medium) & scope_->media) == 0) return;
+  const std::uint32_t who = roster_.number(slot, owner);
+  switch (meet(who, owner.worker)) {
+    case role::nobody:
+      return;
+    case role::reader:
+      return note_reader(in, slot, who, owner, word);
+    case role::shared_pool:
+      return note(in, slot, the_pools, owner.medium, word);  // behind their end it still counts for others
+    case role::private_pool:
+      break;
+  }
+  for (const worker_id user : scope_->private_pools[runners_[who].row].users) {
+    const std::uint32_t number = roster_.number_of(user);
+    if (meet(number, user) == role::reader) note_reader(in, slot, number, {user, owner.medium}, word);
+  }
+}
+
+/// How many leading blocks of the run in hand `own` and the pools hold together on `media`.
+std::uint32_t union_walk::covered(const runner& own, std::uint32_t who, media_mask media) const {
+  const runner& pools = runners_[the_pools];
+  std::uint32_t until = 0;
+  media_mask more = 0;
+  for (const runner* const one : {&own, &pools}) {
+    if (one->run != run_) continue;
+    if ((one->full & media) != 0) return length_;
+    each_medium(one->partial & media, [&](std::size_t medium) { until = std::max<std::uint32_t>(until, one->cut[medium]); });
+    more |= one->more & media;
+  }
+  for (bool has_grown = more != 0; has_grown && until < length_;) {
+    has_grown = false;
+    for (const remnant& each : remnants_) {
+      if ((each.medium & media) == 0 || (each.who != who && each.who != the_pools)) continue;
+      while (until < length_ && each.bits->test(until)) {
+        ++until;
+        has_grown = true;
+      }
+    }
+  }
+  return until;
+}
+
+/// Whether a worker that is new in this run holds a block up to which, it left out, the pools carry everything.
+bool union_walk::may_join(const runner& own, std::uint32_t who, std::uint32_t pooled) const {
+  if (own.run != run_) return false;
+  bool holds_first = own.full != 0;
+  each_medium(own.partial, [&](std::size_t medium) { holds_first = holds_first || own.cut[medium] != 0; });
+  return holds_first || std::ranges::any_of(remnants_, [&](const remnant& each) {
+           if (each.who != who) return false;
+           for (std::uint32_t offset = 0; offset <= pooled && offset < length_; ++offset) {
+             if (each.bits->test(offset)) return true;
+           }
+           return false;
+         });
+}
+
+/// Takes a runner through the run in hand, or to its end.
+void union_walk::settle(runner& own, std::uint32_t who) {
+  if (own.run == run_ && (own.alone & ~own.full) == 0 && own.alone != 0 && (!own.is_on_device_or_host || (own.full & device_and_host) != 0))
+    return;
+  each_medium(own.alone, [&](std::size_t medium) {
+    const auto only = static_cast<media_mask>(1U << medium);
+    const std::uint32_t until = covered(own, who, only);
+    if (until == length_) return;
+    own.alone = static_cast<media_mask>(own.alone & ~only);
+    row_of(own).on[medium] = base_ + until;
+  });
+  if (own.is_on_device_or_host) {
+    const std::uint32_t until = covered(own, who, device_and_host);
+    own.is_on_device_or_host = until == length_;
+    if (until < length_) row_of(own).device_or_host = base_ + until;
+  }
+  if (own.alone != 0 || own.is_on_device_or_host) return;
+  const std::uint32_t until = covered(own, who, media_);
+  own.is_on = until == length_;
+  if (until < length_) row_of(own).any = base_ + until;
+}
+
+/// All of a runner that holds every block so far ends at `depth`.
+void union_walk::end_at(runner& own, std::uint32_t depth) noexcept {
+  if (!own.is_on) return;
+  worker_depth& row = row_of(own);
+  each_medium(own.alone, [&](std::size_t medium) { row.on[medium] = depth; });
+  if (own.is_on_device_or_host) row.device_or_host = depth;
+  row.any = depth;
+  own.is_on = false;
+}
+
+void union_walk::settle_run() {
+  runner& pools = runners_[the_pools];
+  const bool has_pooled = pools.run == run_;
+  const std::uint32_t pooled = pools.is_on && has_pooled ? covered(pools, the_pools, media_) : 0;
+  for (const std::uint32_t who : joining_) {
+    runner& fresh = runners_[who];
+    fresh.is_listed = may_join(fresh, who, pooled);
+    fresh.is_on = fresh.is_listed;
+    if (fresh.is_listed) active_.push_back(who);
+  }
+  std::size_t kept = 0;
+  for (const std::uint32_t who : active_) {
+    runner& own = runners_[who];
+    if (own.run == run_ || has_pooled) {
+      settle(own, who);
+    } else {
+      end_at(own, base_);
+    }
+    if (own.is_on) active_[kept++] = who;
+  }
+  active_.resize(kept);
+  if (!pools.is_on) return;
+  if (has_pooled) {
+    settle(pools, the_pools);
+  } else {
+    end_at(pools, base_);
+  }
+}
+
+void union_walk::tell(std::uint32_t depth) {
+  for (const std::uint32_t who : active_) end_at(runners_[who], depth);
+  end_at(runners_[the_pools], depth);
+  std::vector<worker_depth>& rows = out_->workers;
+  std::size_t kept = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!runners_[rows_[row]].is_listed) continue;
+    if (kept != row) rows[kept] = rows[row];
+    ++kept;
+  }
+  rows.resize(kept);
+  if (!std::ranges::is_sorted(rows, {}, &worker_depth::worker)) std::ranges::sort(rows, {}, &worker_depth::worker);
+}
+
+template <class Walk>
+void union_walk::run(const run_store& runs, const Walk& query, const match_scope& scope, match_result& out) {
+  const std::uint32_t round = runs.round();
+  for (bool is_whole = false; !is_whole;) {
+    begin(runs, scope, out);
+    is_whole = true;
+    run_segment here;
+    std::size_t at = 0;
+    while (at < query.size() && next_segment(runs.directory(), query, here, at, here)) {
+      here.in->note_use(round);
+      ++run_;
+      base_ = static_cast<std::uint32_t>(at);
+      length_ = here.length;
+      remnants_.clear();
+      joining_.clear();
+      pools_before_ = runners_[the_pools];
+      here.in->each_cell([&](std::uint32_t slot, cell_word word) { visit(*here.in, slot, word); });
+      settle_run();
+      // Cells read after a cut speak of other blocks than those compared before it (see run_store::try_cut): once more, from the start.
+      is_whole = !here.was_cut();
+      at += here.length;
+      if (!is_whole || (active_.empty() && !runners_[the_pools].is_on)) break;
+    }
+    if (is_whole) tell(static_cast<std::uint32_t>(at));
+  }
+}
+
+template void union_walk::run(const run_store&, const local_walk&, const match_scope&, match_result&);
+template void union_walk::run(const run_store&, const sequence_walk&, const match_scope&, match_result&);
+
+}  // namespace kvc::core

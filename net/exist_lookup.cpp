@@ -1,0 +1,149 @@
+#include "net/exist_lookup.hpp"
+
+#include <algorithm>
+
+#include "core/utf8.hpp"
+
+namespace kvc::net {
+namespace {
+
+using core::exist_result;
+using core::prefetch_need;
+
+/// How often one lane hands over keys whose knowledge is old, and how many: a storm of probes must not become one of notes.
+constexpr std::chrono::milliseconds between_touches{20};
+constexpr std::size_t most_old = 1'024;
+
+/// How good it is to know that of a key.
+int worth(const core::exist_decision& of) noexcept {
+  if (!of.exists) return 0;
+  switch (of.need) {
+    case prefetch_need::none:
+      return 1;
+    case prefetch_need::start:
+      return 2;
+    case prefetch_need::join:
+      return 3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
+  const bool may_touch = is_time_to_touch_ && objects_.can_be_asked(backend);
+  const std::uint32_t now = objects_.now();
+  const std::uint32_t age = truth_.age();
+  found_.resize(request.keys.size());
+  objects_.read(backend, [&](const core::object_table& table) {
+    const std::uint32_t owner = table.find_owner(objects_.name(backend), request.tenant);
+    if (owner == core::no_record) {
+      std::ranges::fill(found_, core::no_record);
+      return;
+    }
+    table.find_all(owner, request.keys, found_);
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (found_[i] == core::no_record) continue;
+      const core::replica_set replicas = table.replicas(found_[i]);
+      const core::exist_decision decision = core::decide_exist(replicas, request.prefetch);
+      // In memory is better than anything, also than a promotion elsewhere.
+      const bool is_in_memory = replicas.has(core::replica_kind::memory, core::replica_state::complete);
+      const int mine = is_in_memory ? 4 : worth(decision);
+      const int before = best_[i].backend == in_memory_mark ? 4 : worth(best_[i].decision);
+      if (mine > before) best_[i] = {decision, is_in_memory ? in_memory_mark : backend};
+      if (!may_touch || old_.size() == most_old) continue;
+      const std::uint32_t known = table.known_at(found_[i]);
+      if (known == 0 || known + age <= now) old_.emplace_back(request.keys[i]);
+    }
+  });
+  if (!may_touch) return;
+  // What is not known here may be there all the same: its store was silent about it, or has no events.
+  for (std::size_t i = 0; i < found_.size() && old_.size() < most_old; ++i) {
+    if (found_[i] == core::no_record && core::is_object_key(request.keys[i], longest_key_)) old_.emplace_back(request.keys[i]);
+  }
+  if (old_.empty()) return;
+  has_touched_ = true;
+  truth_.touch(backend, request.tenant, std::move(old_));
+  old_.clear();
+}
+
+void exist_lookup::run(const exist_request& request, exist_answer& answer, const std::shared_ptr<promotion_wait>& wait) {
+  const std::size_t keys = request.keys.size();
+  best_.assign(keys, best{});
+  answer.results.assign(keys, exist_result::missing);
+  answer.words.assign(request.prefetch ? keys : 0, prefetch_word::none);
+  const auto moment = std::chrono::steady_clock::now();
+  is_time_to_touch_ = moment - last_touch_ >= between_touches;
+  has_touched_ = false;
+  bool is_known = request.backend.empty();
+  bool is_reachable = true;
+  if (request.backend.empty()) {
+    for (std::uint32_t each = 0; each < objects_.backends(); ++each) {
+      look(each, request);
+      is_reachable = is_reachable && truth_.is_reachable(each);
+    }
+  } else if (const auto backend = objects_.find(request.backend)) {
+    is_known = true;
+    look(*backend, request);
+    is_reachable = truth_.is_reachable(*backend);
+  }
+  if (has_touched_) last_touch_ = moment;
+  const bool may_be_missing = is_known && is_reachable;
+  for (std::size_t i = 0; i < keys; ++i) {
+    if (best_[i].decision.exists) {
+      answer.results[i] = exist_result::exists;
+    } else if (!core::is_object_key(request.keys[i], longest_key_)) {
+      answer.results[i] = exist_result::invalid_key;  // in no table, so only what was not found has to be looked at
+    } else {
+      answer.results[i] = may_be_missing ? exist_result::missing : exist_result::unavailable;
+    }
+  }
+  if (request.prefetch) promote(request, answer, wait);
+}
+
+void exist_lookup::promote(const exist_request& request, exist_answer& answer, const std::shared_ptr<promotion_wait>& wait) {
+  std::vector<std::string_view> keys;
+  std::vector<std::size_t> places;
+  std::vector<prefetch_word> words;
+  std::vector<std::uint32_t> backends;
+  for (std::size_t i = 0; i < best_.size(); ++i) {
+    const core::exist_decision& decision = best_[i].decision;
+    if (decision.need == prefetch_need::join) answer.words[i] = prefetch_word::joined;
+    if (decision.need == prefetch_need::start && std::ranges::find(backends, best_[i].backend) == backends.end()) {
+      backends.push_back(best_[i].backend);
+    }
+  }
+  for (const std::uint32_t backend : backends) {
+    keys.clear();
+    places.clear();
+    for (std::size_t i = 0; i < best_.size(); ++i) {
+      if (best_[i].decision.need != prefetch_need::start || best_[i].backend != backend) continue;
+      keys.push_back(request.keys[i]);
+      places.push_back(i);
+    }
+    words.assign(keys.size(), prefetch_word::none);
+    promotions_.ask({.backend = backend, .tenant = request.tenant, .preferred = request.preferred}, keys, words, wait);
+    for (std::size_t i = 0; i < places.size(); ++i) answer.words[places[i]] = words[i];
+  }
+}
+
+void exist_lookup::note_failed(const exist_request& request, promotion_wait& wait, exist_answer& answer) const {
+  std::vector<std::uint64_t> failed;
+  {
+    const std::lock_guard holding(wait.lock);
+    failed = wait.failed;
+  }
+  if (failed.empty()) return;
+  std::ranges::sort(failed);
+  for (std::size_t i = 0; i < answer.words.size(); ++i) {
+    const bool was_coming = answer.words[i] == prefetch_word::started || answer.words[i] == prefetch_word::joined;
+    if (!was_coming) continue;
+    for (std::uint32_t backend = 0; backend < objects_.backends(); ++backend) {
+      if (std::ranges::binary_search(failed, promotion_service::fingerprint(backend, request.tenant, request.keys[i]))) {
+        answer.words[i] = prefetch_word::failed;
+      }
+    }
+  }
+}
+
+}  // namespace kvc::net

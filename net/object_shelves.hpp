@@ -1,0 +1,134 @@
+// The objects of all stores where every lane can reach them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <ratio>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/object_feed.hpp"
+#include "core/object_table.hpp"
+#include "net/index_inlet.hpp"
+
+namespace kvc::net {
+
+class lane;
+
+/// A few tables behind a lock each; a backend's objects are all in one of them.
+///
+/// Problem: events of stores are decoded on the lanes of their streams, probes are read on any lane and must not wait for a hop to another
+/// one, which costs more than a batch of look-ups. So the tables are shared: a probe takes one lock for reading per batch of keys and
+/// backend, some 10 us; a writer holds the other kind for at most `events_per_hold` events, some 30 us. Who wants to write stands at the
+/// door first, so that readers, however many, cannot keep writers out. Locks of keys by their hash were the other way: nobody would ever
+/// wait for long, but look-ups could not share their waits for memory, which is half of what they cost.
+///
+/// Guarantees: 1. what `read` is given does not change while it runs; 2. a write is seen by every `read` that begins afterwards; 3. numbers
+/// of backends mean the same for ever. Re-entrancy: nothing of this class may be called from inside `read` or `write`.
+/// Thread-safety: all members from any lane. No lock is held across a wait.
+class object_shelves {
+ public:
+  static constexpr std::size_t shelf_count = 8;
+  static constexpr std::size_t most_backends = 256;
+  static constexpr std::size_t events_per_hold = 64;
+
+  explicit object_shelves(const core::object_table::options& with);
+  ~object_shelves();
+  object_shelves(const object_shelves&) = delete;
+  object_shelves& operator=(const object_shelves&) = delete;
+
+  /// The number of a backend, given out at its first mention; absent: there are too many.
+  [[nodiscard]] std::optional<std::uint32_t> open(std::string_view backend);
+  /// Absent: it has never been mentioned.
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view backend) const;
+  /// How many there are; their numbers are 0 to that.
+  [[nodiscard]] std::uint32_t backends() const noexcept { return known_.load(std::memory_order_acquire); }
+  [[nodiscard]] const std::string& name(std::uint32_t backend) const noexcept { return entries_[backend].name; }
+
+  /// A store stands behind the backend that can be asked where objects are.
+  void set_asked(std::uint32_t backend, bool can_be) noexcept { entries_[backend].can_be_asked.store(can_be, std::memory_order_relaxed); }
+  [[nodiscard]] bool can_be_asked(std::uint32_t backend) const noexcept {
+    return entries_[backend].can_be_asked.load(std::memory_order_relaxed);
+  }
+
+  /// Calls `work(table)` while nobody writes to the backend's table, and answers what it answers.
+  template <class Work>
+  decltype(auto) read(std::uint32_t backend, Work work) const {
+    const shelf& here = shelves_[backend % shelf_count];
+    std::unique_lock door(here.door);
+    const std::shared_lock inside(here.room);
+    door.unlock();
+    return work(static_cast<const core::object_table&>(*here.table));
+  }
+  /// Calls `work(table)` while nobody else looks at it. Bounded work only.
+  template <class Work>
+  decltype(auto) write(std::uint32_t backend, Work work) {
+    shelf& here = shelves_[backend % shelf_count];
+    const std::unique_lock door(here.door);
+    const std::unique_lock inside(here.room);
+    return work(*here.table);
+  }
+
+  /// Where the work on a batch stands, between turns.
+  struct progress {
+    std::size_t next_event = 0;
+  };
+  /// Applies the next few events of a batch; true when the batch is finished.
+  [[nodiscard]] bool apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally);
+  /// Nothing a backend's stream has said holds any more. Objects of a store that can be asked are doubted, those of others go, at most
+  /// `budget` at a time. True when done.
+  [[nodiscard]] bool forget_some(std::string_view backend, std::size_t budget);
+
+  /// What is found out about a backend's blocks elsewhere can be told here. `home` is the inlet's lane.
+  void attach(std::uint32_t backend, lane& home, std::weak_ptr<index_inlet> inlet);
+  [[nodiscard]] std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets(std::uint32_t backend) const;
+
+  struct totals {
+    std::size_t objects = 0;
+    std::array<std::size_t, core::replica_kinds> complete{};  ///< objects with a complete replica of each kind
+    std::size_t bytes = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t replicas_left_out = 0;
+  };
+  [[nodiscard]] totals sum() const;
+
+  /// The tables' clock: sixteenths of a second since these shelves were made, from 1; eight years of them.
+  [[nodiscard]] std::uint32_t now() const noexcept { return ticks(std::chrono::steady_clock::now() - made_) + 1; }
+  [[nodiscard]] static std::uint32_t ticks(std::chrono::steady_clock::duration length) noexcept {
+    using sixteenths = std::chrono::duration<std::int64_t, std::ratio<1, 16>>;
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<sixteenths>(length).count());
+  }
+
+ private:
+  struct alignas(64) shelf {
+    mutable std::mutex door;
+    mutable std::shared_mutex room;
+    std::unique_ptr<core::object_table> table;
+  };
+  struct entry {
+    std::string name;
+    std::atomic<bool> can_be_asked{false};
+    std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets;
+  };
+
+  [[nodiscard]] bool clear_some(const core::cleared_objects& which);
+
+  const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
+  std::array<shelf, shelf_count> shelves_;
+  mutable std::shared_mutex names_lock_;  ///< of names and inlets
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  std::array<entry, most_backends> entries_;
+  std::atomic<std::uint32_t> known_{0};
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,250 @@
+#include "net/promotion_service.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "core/block_hasher.hpp"
+#include "net/log.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t longest_logged_key = 128;
+
+core::promotion_gate::rules rules_of(const store_settings& settings) {
+  core::promotion_gate::rules rules;
+  rules.dedup = settings.prefetch_dedup;
+  rules.cooldown = settings.prefetch_cooldown;
+  rules.in_flight = settings.prefetch_in_flight;
+  return rules;
+}
+
+asio::awaitable<void> until_stopped(std::shared_ptr<promotion_target> target) {
+  // A stop of the lane ends this wait, and with it the executor's call.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  error_code woken;
+  while (!target->is_stopping) {
+    co_await target->stopped.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const auto stopping = co_await asio::this_coro::cancellation_state;
+    if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+  }
+}
+
+}  // namespace
+
+promotion_service::promotion_service(lane& home, object_shelves& objects, const store_settings& settings, truth_sink& truth)
+    : home_(home), objects_(objects), settings_(settings), truth_(truth), gate_(rules_of(settings)) {}
+
+promotion_service::~promotion_service() = default;
+
+std::uint64_t promotion_service::fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key) {
+  const std::uint64_t whose = core::digest(std::as_bytes(std::span(tenant))) + backend;
+  return core::digest(std::as_bytes(std::span(key))) ^ whose * 0x9E37'79B9'7F4A'7C15U;
+}
+
+std::size_t promotion_service::in_flight() const {
+  const std::lock_guard holding(lock_);
+  return gate_.in_flight();
+}
+
+void promotion_service::ask(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
+                            const std::shared_ptr<promotion_wait>& wait) {
+  if (!has_target_[what.backend].load(std::memory_order_acquire)) {
+    std::ranges::fill(words, prefetch_word::failed);
+    count(no_store, keys.size());
+    return;
+  }
+  const steady::time_point now = steady::now();
+  std::vector<promotion_order> orders;
+  {
+    const std::lock_guard holding(lock_);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const std::uint64_t object = fingerprint(what.backend, what.tenant, keys[i]);
+      const core::promotion_verdict verdict = gate_.ask(object, what.backend, now);
+      const bool is_coming = verdict == core::promotion_verdict::started || verdict == core::promotion_verdict::joined;
+      if (is_coming && wait) {
+        waiting_[object].push_back(wait);
+        const std::lock_guard counting(wait->lock);
+        ++wait->left;
+      }
+      switch (verdict) {
+        case core::promotion_verdict::started:
+          words[i] = prefetch_word::started;
+          count(started);
+          if (orders.empty() || orders.back().keys.size() == most_keys_per_call) {
+            promotion_order& order = orders.emplace_back();
+            order.tenant = what.tenant;
+            order.preferred = what.preferred;
+            order.deadline = now + settings_.prefetch_deadline;
+            order.asked = now;
+            order.model = what.model;
+            order.salt = what.salt;
+            order.tokens.assign(what.tokens.begin(), what.tokens.end());
+          }
+          orders.back().keys.emplace_back(keys[i]);
+          break;
+        case core::promotion_verdict::joined:
+          words[i] = prefetch_word::joined;
+          count(joined);
+          break;
+        default:
+          words[i] = prefetch_word::suppressed;
+          count(suppressed);
+          counters_.suppressed[static_cast<std::size_t>(verdict) - static_cast<std::size_t>(core::promotion_verdict::suppressed_recent)]
+              .fetch_add(1, std::memory_order_relaxed);
+      }
+    }
+  }
+  for (promotion_order& order : orders) {
+    asio::post(home_.context, [this, backend = what.backend, order = std::move(order)]() mutable { enqueue(std::move(order), backend); });
+  }
+}
+
+void promotion_service::add_target(std::uint32_t backend, std::unique_ptr<store_executor> executor) {
+  remove_target(backend);
+  objects_.set_asked(backend, executor->can_be_asked());
+  targets_[backend] = std::make_shared<promotion_target>(home_, backend, std::move(executor));
+  has_target_[backend].store(true, std::memory_order_release);
+}
+
+void promotion_service::remove_target(std::uint32_t backend) {
+  const auto found = targets_.find(backend);
+  if (found == targets_.end()) return;
+  has_target_[backend].store(false, std::memory_order_release);
+  objects_.set_asked(backend, false);
+  const std::shared_ptr<promotion_target> old = std::move(found->second);
+  targets_.erase(found);
+  old->is_stopping = true;
+  old->stopped.cancel();
+  for (const promotion_order& each : old->queue) settle(backend, each, std::vector<promotion_outcome>(each.keys.size()));
+  old->queue.clear();
+}
+
+std::shared_ptr<promotion_target> promotion_service::target(std::uint32_t backend) const {
+  const auto found = targets_.find(backend);
+  return found == targets_.end() ? nullptr : found->second;
+}
+
+void promotion_service::enqueue(promotion_order order, std::uint32_t backend) {
+  const std::shared_ptr<promotion_target> to = target(backend);
+  if (!to) return settle(backend, order, std::vector<promotion_outcome>(order.keys.size()));
+  to->queue.push_back(std::move(order));
+  if (to->runners >= settings_.prefetch_concurrency) return;
+  ++to->runners;
+  home_.tasks.spawn("promotions", run(to));
+}
+
+asio::awaitable<void> promotion_service::run(std::shared_ptr<promotion_target> target) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  while (!target->queue.empty()) {
+    const promotion_order order = std::move(target->queue.front());
+    target->queue.pop_front();
+    std::vector<promotion_outcome> outcomes(order.keys.size());
+    for (promotion_outcome& each : outcomes) each.reason = "given up";
+    const auto stopping = co_await asio::this_coro::cancellation_state;
+    const bool is_wanted = stopping.cancelled() == asio::cancellation_type::none && steady::now() < order.deadline;
+    if (is_wanted) {
+      try {
+        auto first = co_await (target->executor->promote(order) || until_stopped(target));
+        if (first.index() == 0) outcomes = std::get<0>(std::move(first));
+      } catch (const std::exception& thrown) {
+        for (promotion_outcome& each : outcomes) each.reason = thrown.what();
+      }
+    }
+    outcomes.resize(order.keys.size());
+    settle(target->backend, order, outcomes);
+  }
+  --target->runners;
+}
+
+void promotion_service::settle(std::uint32_t backend, const promotion_order& order, const std::vector<promotion_outcome>& outcomes) {
+  const steady::time_point now = steady::now();
+  std::vector<std::string> keys;
+  std::vector<placement> seen;
+  for (std::size_t i = 0; i < order.keys.size(); ++i) {
+    const promotion_outcome& each = outcomes[i];
+    if (each.seen.is_known) {
+      keys.push_back(order.keys[i]);
+      seen.push_back(each.seen);
+    }
+  }
+  // The table first: whoever is told of the end looks there.
+  if (!keys.empty()) truth_.take_truth(backend, order.tenant, keys, seen);
+  for (std::size_t i = 0; i < order.keys.size(); ++i) {
+    const promotion_outcome& each = outcomes[i];
+    core::promotion_end end = core::promotion_end::failed;
+    switch (each.what) {
+      case promotion_result::accepted:
+      case promotion_result::already:
+        end = core::promotion_end::done;
+        count(each.what == promotion_result::accepted ? accepted : already);
+        counters_.bytes.fetch_add(each.what == promotion_result::accepted ? each.seen.bytes : 0, std::memory_order_relaxed);
+        counters_.latency.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - order.asked).count()));
+        break;
+      case promotion_result::rejected_pressure:
+        end = core::promotion_end::pressure;
+        count(rejected_pressure);
+        break;
+      case promotion_result::unsupported:
+        count(unsupported);
+        break;
+      case promotion_result::gone:
+        count(gone);
+        break;
+      case promotion_result::failed:
+        count(failed);
+        break;
+    }
+    if (end != core::promotion_end::done) note_failure(backend, order, i, each);
+    finish(fingerprint(backend, order.tenant, order.keys[i]), end);
+  }
+}
+
+void promotion_service::finish(std::uint64_t object, core::promotion_end how) {
+  std::vector<std::shared_ptr<promotion_wait>> told;
+  {
+    const std::lock_guard holding(lock_);
+    gate_.finished(object, how, steady::now());
+    const auto found = waiting_.find(object);
+    if (found != waiting_.end()) {
+      told = std::move(found->second);
+      waiting_.erase(found);
+    }
+  }
+  for (const std::shared_ptr<promotion_wait>& each : told) {
+    std::size_t left = 0;
+    {
+      const std::lock_guard counting(each->lock);
+      left = --each->left;
+      if (how != core::promotion_end::done) each->failed.push_back(object);
+    }
+    if (left != 0) continue;
+    asio::post(each->home.context, [each] { each->alarm.cancel(); });
+  }
+}
+
+void promotion_service::note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why) {
+  // The first ones, then ever fewer: a store that is down must not flood the log.
+  std::uint64_t so_far = 0;
+  for (const enum outcome each : {rejected_pressure, unsupported, gone, failed})
+    so_far += counters_.outcomes[each].load(std::memory_order_relaxed);
+  if (!std::has_single_bit(so_far)) return;
+  log::warn(log::module::stream, "object not promoted",
+            {{"backend", objects_.name(backend)},
+             {"tenant", order.tenant},
+             {"key", order.keys[key].substr(0, longest_logged_key)},
+             {"reason", why.reason},
+             {"so_far", so_far}});
+}
+
+}  // namespace kvc::net

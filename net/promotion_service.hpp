@@ -1,0 +1,153 @@
+// Promotions of objects to memory: which may start, who carries them out, who waits for them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/counters.hpp"
+#include "core/promotion_gate.hpp"
+#include "net/object_shelves.hpp"
+#include "net/runtime.hpp"
+#include "net/store_executor.hpp"
+#include "net/store_settings.hpp"
+
+namespace kvc::net {
+
+/// What a probe is told about a prefetch.
+enum class prefetch_word : std::uint8_t { none, started, joined, suppressed, failed };
+inline constexpr std::array<std::string_view, 5> prefetch_words{"none", "started", "joined", "suppressed", "failed"};
+
+/// Somebody who waits for promotions. Made on the waiter's lane; the rest by promotion_service.
+struct promotion_wait {
+  explicit promotion_wait(lane& where) : home(where), alarm(where.context) {}
+
+  lane& home;
+  asio::steady_timer alarm;           ///< of the waiter's lane; cancelled when nothing is left to wait for
+  std::mutex lock;                    ///< of what follows
+  std::size_t left = 0;               ///< promotions that have not ended
+  std::vector<std::uint64_t> failed;  ///< fingerprints of those that have failed
+};
+
+/// One backend's store, as registered. Lane: the stores' home lane.
+struct promotion_target {
+  promotion_target(lane& home, std::uint32_t number, std::unique_ptr<store_executor> by)
+      : backend(number), executor(std::move(by)), stopped(home.context, asio::steady_timer::time_point::max()) {}
+
+  std::uint32_t backend = 0;
+  std::unique_ptr<store_executor> executor;
+  std::deque<promotion_order> queue;
+  std::size_t runners = 0;
+  bool is_stopping = false;
+  asio::steady_timer stopped;  ///< cancelled when the store is unregistered
+};
+
+/// Tells what was seen of objects, by whom.
+class truth_sink {
+ public:
+  truth_sink() = default;
+  truth_sink(const truth_sink&) = delete;
+  truth_sink& operator=(const truth_sink&) = delete;
+  virtual ~truth_sink() = default;
+
+  /// The store said where `keys` are; `found` is as long. Home lane.
+  virtual void take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
+                          std::span<const placement> found) = 0;
+};
+
+/// The promotions of all stores.
+///
+/// Story: a probe asks for keys on its own lane; `core::promotion_gate`, behind a lock, lets some of them start, and the probe answers at
+/// once. What starts goes to the home lane in orders of at most `most_keys_per_call` keys, waits for one of the store's few runners, and is
+/// carried out by the store's executor until the order's deadline. How it ends is told the gate, the table (`truth_sink`), the counters and
+/// whoever waits. A store that is unregistered, or a process that stops, ends its orders at their next wait; they count as failed.
+/// Bounds: `prefetch_in_flight` objects started and not ended, over all stores; `prefetch_concurrency` calls per store.
+/// Lane: `ask` and the counters anywhere; the rest on the home lane.
+class promotion_service {
+ public:
+  promotion_service(lane& home, object_shelves& objects, const store_settings& settings, truth_sink& truth);
+  ~promotion_service();
+  promotion_service(const promotion_service&) = delete;
+  promotion_service& operator=(const promotion_service&) = delete;
+
+  /// Whose objects, and what for.
+  struct wish {
+    std::uint32_t backend = 0;
+    std::string_view tenant;
+    std::string_view preferred;
+    // See promotion_order.
+    std::string_view model = {};
+    std::string_view salt = {};
+    std::span<const std::uint32_t> tokens = {};
+  };
+
+  /// Asks for `keys`; `words[i]` becomes what is to be said about `keys[i]`, and `wait`, if given, is told of the end of all that start or
+  /// are joined.
+  void ask(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
+           const std::shared_ptr<promotion_wait>& wait = {});
+
+  /// The number under which the gate knows an object.
+  [[nodiscard]] static std::uint64_t fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key);
+
+  /// From now on `backend` has a store; the one before, if any, ends its orders. Home lane.
+  void add_target(std::uint32_t backend, std::unique_ptr<store_executor> executor);
+  /// Home lane.
+  void remove_target(std::uint32_t backend);
+  /// Null: there is none. Home lane; the pointer keeps it.
+  [[nodiscard]] std::shared_ptr<promotion_target> target(std::uint32_t backend) const;
+
+  enum outcome : std::uint8_t { started, joined, suppressed, accepted, already, rejected_pressure, unsupported, gone, failed, no_store };
+  static constexpr std::array<const char*, 10> outcome_names{"started",           "joined",      "suppressed", "accepted", "already",
+                                                             "rejected_pressure", "unsupported", "gone",       "failed",   "no_store"};
+  enum cause : std::uint8_t { recent, cooldown, full, pressure };
+  static constexpr std::array<const char*, 4> cause_names{"recent", "cooldown", "full", "pressure"};
+
+  struct counters {
+    std::array<std::atomic<std::uint64_t>, outcome_names.size()> outcomes{};
+    std::array<std::atomic<std::uint64_t>, cause_names.size()> suppressed{};
+    std::atomic<std::uint64_t> bytes{0};  ///< of promoted objects, as far as the stores tell
+    core::latency_histogram latency;      ///< from the wish to memory; home lane
+  };
+  [[nodiscard]] const counters& counts() const noexcept { return counters_; }
+  [[nodiscard]] std::size_t in_flight() const;
+
+ private:
+  using steady = std::chrono::steady_clock;
+
+  void enqueue(promotion_order order, std::uint32_t backend);
+  [[nodiscard]] asio::awaitable<void> run(std::shared_ptr<promotion_target> target);
+  void settle(std::uint32_t backend, const promotion_order& order, const std::vector<promotion_outcome>& outcomes);
+  void finish(std::uint64_t object, core::promotion_end how);
+  void note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why);
+  void count(outcome what, std::uint64_t by = 1) { counters_.outcomes[what].fetch_add(by, std::memory_order_relaxed); }
+
+  lane& home_;
+  object_shelves& objects_;
+  const store_settings& settings_;
+  truth_sink& truth_;
+  counters counters_;
+  std::array<std::atomic<bool>, object_shelves::most_backends> has_target_{};
+
+  mutable std::mutex lock_;  ///< of the gate and those who wait
+  core::promotion_gate gate_;
+  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<promotion_wait>>> waiting_;
+
+  std::map<std::uint32_t, std::shared_ptr<promotion_target>> targets_;  ///< home lane
+};
+
+}  // namespace kvc::net

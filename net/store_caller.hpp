@@ -1,0 +1,46 @@
+// Calls to one store, over a bounded number of connections, to whichever of its servers leads.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include "net/mp_caller.hpp"
+#include "net/store_url.hpp"
+
+namespace kvc::net {
+
+/// Lane: the executor's thread. Must outlive its calls.
+class store_caller {
+ public:
+  using duration = std::chrono::steady_clock::duration;
+
+  /// `patience`: of one exchange, at most.
+  store_caller(asio::any_io_executor executor, store_url url, duration patience)
+      : executor_(executor), url_(std::move(url)), at_(url_), patience_(patience), calls_(executor, limits()) {}
+
+  /// One request and its answer, by `deadline`. A server that says it does not lead (503) is asked who does, and the request goes there,
+  /// again and again until the deadline, since there may be no leader for a while. Errors: those of mp_caller.
+  [[nodiscard]] asio::awaitable<result<http_client::answer>> call(std::string_view method, std::string target, std::string body,
+                                                                  std::chrono::steady_clock::time_point deadline);
+
+  [[nodiscard]] const store_url& url() const noexcept { return url_; }
+  /// Which server is asked at the moment.
+  [[nodiscard]] const store_url& leader() const noexcept { return at_; }
+
+ private:
+  static mp_caller::limits limits() { return {.per_server = 8, .in_all = 16, .idle = 4, .waiting = 256}; }
+  [[nodiscard]] asio::awaitable<bool> find_leader(std::chrono::steady_clock::time_point deadline);
+
+  asio::any_io_executor executor_;
+  store_url url_;  ///< as registered
+  store_url at_;
+  duration patience_;
+  mp_caller calls_;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,96 @@
+// Who moves the bytes of a store's objects: one interface, an implementation per kind of store.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "core/replica.hpp"
+#include "net/errc.hpp"
+
+namespace kvc::net {
+
+namespace asio = boost::asio;
+
+/// A copy of an object as a store tells it.
+struct located_replica {
+  core::replica_kind kind = core::replica_kind::memory;
+  core::replica_state state = core::replica_state::complete;
+  std::string location;
+};
+
+/// Where an object is, by the store itself.
+struct placement {
+  bool is_known = false;                  ///< false: the store did not tell; then the rest means nothing
+  std::vector<located_replica> replicas;  ///< none: it is gone
+  std::uint64_t bytes = 0;                ///< size of the object; 0: not told
+
+  [[nodiscard]] core::replica_set set() const noexcept {
+    core::replica_set all;
+    for (const located_replica& each : replicas) all.add(each.kind, each.state);
+    return all;
+  }
+};
+
+/// What became of a wish to have an object in memory.
+enum class promotion_result : std::uint8_t {
+  accepted,           ///< it is there now, or its mover has promised to bring it
+  already,            ///< it was there before anything was done: a put or another promotion was first
+  rejected_pressure,  ///< the store has no room
+  unsupported,        ///< it cannot be promoted, by this store or from where it lies
+  gone,               ///< the store has no such object any more
+  failed,
+};
+
+struct promotion_order {
+  std::vector<std::string> keys;
+  std::string tenant;
+  std::string preferred;  ///< host, segment or instance that should have the copy; "": any
+  std::chrono::steady_clock::time_point deadline;
+  std::chrono::steady_clock::time_point asked;  ///< when it was wished for
+  // The prompt the objects are part of, where that is known; some movers know blocks by nothing else.
+  std::string model;
+  std::string salt;
+  std::vector<std::uint32_t> tokens;
+};
+
+struct promotion_outcome {
+  promotion_result what = promotion_result::failed;
+  placement seen;      ///< what the store told last
+  std::string reason;  ///< of a failure, for the log
+};
+
+/// A mover. Lane: the home lane of the stores, any number of calls at a time.
+class store_executor {
+ public:
+  store_executor() = default;
+  store_executor(const store_executor&) = delete;
+  store_executor& operator=(const store_executor&) = delete;
+  virtual ~store_executor() = default;
+
+  /// Brings objects to memory, at most 128 of them; answers as many outcomes, in order. Lifetimes: the order outlives the call. Deadline:
+  /// the order's. Cancellation: ends at the next wait, with what is known then. Never throws for what the other side can bring about.
+  [[nodiscard]] virtual asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order) = 0;
+
+  /// Whether the store can be asked where objects are.
+  [[nodiscard]] virtual bool can_be_asked() const noexcept { return false; }
+
+  /// Where objects are, at most 128 of them, without touching them. Precondition: it can be asked. Errors: the transport's,
+  /// `timed_out`, `cancelled`, `not_understood`. As `promote` otherwise.
+  [[nodiscard]] virtual asio::awaitable<result<std::vector<placement>>> locate(const std::vector<std::string>& /*keys*/,
+                                                                               const std::string& /*tenant*/,
+                                                                               std::chrono::steady_clock::duration /*patience*/) {
+    co_return std::vector<placement>();
+  }
+
+  /// How often the store has refused a promotion for want of memory, as it told last.
+  [[nodiscard]] virtual std::uint64_t refused_for_memory() const noexcept { return 0; }
+};
+
+inline constexpr std::size_t most_keys_per_call = 128;
+
+}  // namespace kvc::net

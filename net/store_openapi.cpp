@@ -1,0 +1,83 @@
+#include "net/store_openapi.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace kvc::net {
+namespace {
+
+/// What bodies and answers look like. (Source: spec store-prefetch.)
+constexpr std::string_view schemas = R"json("Probe":{"type":"object","description":"Send key or keys","properties":{
+ "key":{"type":"string"},"keys":{"type":"array","items":{"type":"string"},"description":"As many as exist_max_keys, in order"},
+ "tenant_id":{"type":["string","null"],"default":"default"},
+ "backend_id":{"type":["string","null"],"description":"Absent: any backend"},
+ "prefetch":{"type":["boolean","null"],"default":false,"description":"Have objects that are on local disk only brought to memory"},
+ "preferred":{"type":["string","null"],"description":"Host, segment or instance that should have the copy"},
+ "wait_ms":{"type":["integer","null"],"minimum":0,"maximum":25000,"default":0,"description":"How long to wait for the copies"}}},
+"ProbeAnswer":{"type":"object","required":["exists"],"description":"Single values for key, lists in order for keys","properties":{
+ "exists":{"description":"1 exists, 0 does not, -1 internal error, -600 not a key, -2000 backend unavailable",
+ "oneOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]},
+ "prefetch":{"description":"What was done: none, started, joined, suppressed or failed",
+ "oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}}},
+"Store":{"type":"object","required":["backend_id","type","url"],"properties":{"backend_id":{"type":"string","minLength":1},
+ "type":{"type":"string","enum":["mooncake_master","lmcache","webhook"]},"url":{"type":"string","description":"http://host:port/path"},
+ "world_size":{"type":["integer","null"],"minimum":1,"default":1,"description":"lmcache only: ranks of the engines behind it"}}},
+"StoreAdded":{"type":"object","required":["status","backend_id","changed","replaced"],"properties":{"status":{"type":"string"},
+ "backend_id":{"type":"string"},"changed":{"type":"boolean"},"replaced":{"type":"boolean"}}},
+"StoreRemoved":{"type":"object","required":["status","backend_id"],"properties":{"status":{"type":"string"},"backend_id":{"type":"string"}}},
+"Stores":{"type":"object","required":["count","stores"],"properties":{"count":{"type":"integer"},"stores":{"type":"array","items":{
+ "type":"object","properties":{"backend_id":{"type":"string"},"type":{"type":"string"},"url":{"type":"string"},
+ "reachable":{"type":"boolean","description":"Whether the last look at it was answered"},"objects":{"type":"integer"},
+ "queued":{"type":"integer","description":"Orders that wait for their turn"},"running":{"type":"integer"},
+ "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},)json";
+
+struct operation {
+  std::string_view method;
+  std::string_view summary;
+  std::string_view asked;  ///< schema of the body; empty: none
+  std::string_view answered;
+};
+
+void append_content(std::string& out, std::string_view schema) {
+  const std::string reference = R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
+  out += R"("content":{"application/json":)" + reference + R"(,"application/msgpack":)" + reference + "}";
+}
+
+void append_operation(std::string& out, const operation& what, bool names_backend) {
+  out.append("\"").append(what.method).append(R"(":{"summary":")").append(what.summary).append(R"(","security":[{},{"bearer":[]}],)");
+  if (names_backend) out += R"("parameters":[{"name":"backend_id","in":"path","required":true,"schema":{"type":"string"}}],)";
+  if (!what.asked.empty()) {
+    out += R"("requestBody":{"required":true,)";
+    append_content(out, what.asked);
+    out += "},";
+  }
+  out += R"("responses":{"200":{"description":"The answer",)";
+  append_content(out, what.answered);
+  out += R"(},"default":{"description":"Why there is none",)";
+  append_content(out, "Error");
+  out += "}}}";
+}
+
+}  // namespace
+
+void append_store_paths(std::string& out) {
+  constexpr operation probe{"post", "Whether objects of stores exist; may have them brought to memory", "Probe", "ProbeAnswer"};
+  constexpr operation add{"post", "Register who moves the bytes of a backend's objects", "Store", "StoreAdded"};
+  constexpr operation show{"get", "Every registered store", "", "Stores"};
+  constexpr operation drop{"delete", "Forget a store and end what it was doing", "", "StoreRemoved"};
+  out += R"("/exist":{)";
+  append_operation(out, probe, false);
+  out += R"(},"/stores":{)";
+  append_operation(out, add, false);
+  out += ',';
+  append_operation(out, show, false);
+  out += R"(},"/stores/{backend_id}":{)";
+  append_operation(out, drop, true);
+  out += '}';
+}
+
+void append_store_schemas(std::string& out) {
+  out += schemas;
+}
+
+}  // namespace kvc::net

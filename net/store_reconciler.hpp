@@ -1,0 +1,92 @@
+// Keeps what is known of objects true to what their stores say.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "core/reconcile.hpp"
+#include "net/object_shelves.hpp"
+#include "net/promotion_service.hpp"
+#include "net/runtime.hpp"
+#include "net/store_settings.hpp"
+
+namespace kvc::net {
+
+/// The looks at registered stores, and what comes of them.
+///
+/// Story: a master says nothing about offload, promotion, removal of everything, lost segments and dead clients. So keys that somebody asks
+/// for are read again when they were last known long ago, and all others in turn, those known for longest first, some each second. What is
+/// different changes the table, is counted by kind, and goes to the index as events of the streams that speak for the backend. An event
+/// that came while the store was being asked is newer than its answer and stands. Promotions are told here as well (`take_truth`). Lane:
+/// `touch` and the counters from anywhere, the rest on the home lane.
+class store_reconciler final : public truth_sink {
+ public:
+  store_reconciler(lane& home, object_shelves& objects, const store_settings& settings)
+      : home_(home), objects_(objects), settings_(settings) {}
+
+  void take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
+                  std::span<const placement> found) override;
+
+  /// Somebody wants to know about these keys, and what is known is old. More than can be read are left to the sweep.
+  void touch(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys);
+  /// How old knowledge must be for that, in ticks of the tables' clock.
+  [[nodiscard]] std::uint32_t age() const noexcept;
+
+  /// Looks at a store for as long as it is registered.
+  [[nodiscard]] asio::awaitable<void> keep_true(std::shared_ptr<promotion_target> target);
+
+  /// Whether the last look at the backend's store was answered, as far as it has one.
+  [[nodiscard]] bool is_reachable(std::uint32_t backend) const noexcept { return !unreachable_[backend].load(std::memory_order_relaxed); }
+
+  struct counters {
+    std::array<std::atomic<std::uint64_t>, core::difference_count> differences{};
+    std::atomic<std::uint64_t> looked_at{0};  ///< keys
+    std::atomic<std::uint64_t> failed{0};     ///< looks that were not answered
+    std::atomic<std::uint64_t> overtaken{0};  ///< answers that an event was faster than
+    std::atomic<std::uint64_t> left_out{0};   ///< touched keys for which there was no room
+  };
+  [[nodiscard]] const counters& counts() const noexcept { return counters_; }
+
+ private:
+  struct touched {
+    std::string tenant;
+    std::string key;
+  };
+  struct waiting {
+    std::deque<touched> keys;
+    std::unordered_set<std::uint64_t> known;  ///< fingerprints of those
+  };
+  struct look {
+    std::string tenant;
+    std::vector<std::string> keys;
+  };
+
+  void apply(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys, std::span<const placement> found,
+             std::uint32_t asked_at);
+  [[nodiscard]] look next_touched(std::uint32_t backend, std::size_t most);
+  [[nodiscard]] look next_doubtful(std::uint32_t backend, std::size_t most);
+  [[nodiscard]] asio::awaitable<bool> look_at(promotion_target& target, const look& which);
+
+  lane& home_;
+  object_shelves& objects_;
+  const store_settings& settings_;
+  std::map<std::uint32_t, waiting> touched_;
+  std::map<std::uint32_t, std::size_t> sweep_from_;  ///< by backend: which of its tenants comes next
+  std::array<std::atomic<bool>, object_shelves::most_backends> unreachable_{};
+  counters counters_;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,312 @@
+#include "net/store_service.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "net/answer_writer.hpp"
+#include "net/http_auth.hpp"
+#include "net/http_reply.hpp"
+#include "net/http_router.hpp"
+#include "net/lmcache_executor.hpp"
+#include "net/log.hpp"
+#include "net/master_executor.hpp"
+#include "net/webhook_executor.hpp"
+
+namespace kvc::net {
+namespace {
+
+using core::exist_result;
+
+enum handler : std::uint8_t { probe, add_store, show_stores, drop_store };
+
+constexpr std::string_view probe_path = "/exist";
+constexpr std::string_view stores_path = "/stores";
+
+/// What is answered for a key; the numbers are the store's own.
+constexpr std::int64_t code_of(exist_result result) noexcept {
+  switch (result) {
+    case exist_result::exists:
+      return 1;
+    case exist_result::missing:
+      return 0;
+    case exist_result::invalid_key:
+      return -600;
+    case exist_result::unavailable:
+      return -2000;
+    case exist_result::internal:
+      break;
+  }
+  return -1;
+}
+
+core::object_table::options table_options(const store_settings& settings) {
+  core::object_table::options with;
+  with.longest_key = settings.max_key_bytes;
+  with.most_objects = settings.max_objects;
+  return with;
+}
+
+}  // namespace
+
+struct store_service::scratch {
+  explicit scratch(object_shelves& objects, promotion_service& promotions, store_reconciler& truth, std::size_t longest_key)
+      : lookup(objects, promotions, truth, longest_key) {}
+
+  request_document document;
+  exist_request request;
+  exist_answer answer;
+  exist_lookup lookup;
+};
+
+store_service::store_service(runtime& lanes, store_settings settings)
+    : lanes_(lanes),
+      settings_(std::move(settings)),
+      objects_(table_options(settings_)),
+      truth_(lanes.at(0), objects_, settings_),
+      promotions_(lanes.at(0), objects_, settings_, truth_),
+      queries_(objects_, promotions_, settings_) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    scratches_.push_back(std::make_unique<scratch>(objects_, promotions_, truth_, settings_.max_key_bytes));
+  }
+}
+
+store_service::~store_service() = default;
+
+bool is_store_path(std::string_view path) noexcept {
+  return path == probe_path || path == stores_path || (path.starts_with(stores_path) && path[stores_path.size()] == '/');
+}
+
+void store_service::start(std::vector<store_registration> configured) {
+  asio::post(lanes_.at(0).context, [this, configured = std::move(configured)] {
+    for (const store_registration& each : configured) {
+      if (!add(each)) log::error(log::module::stream, "no room for a configured store", {{"backend", each.backend}});
+    }
+  });
+}
+
+http_plan store_service::plan(const http_request& head) {
+  http_plan planned;
+  const bool is_probe = head.path == probe_path;
+  const bool is_one = head.path.size() > stores_path.size() && !is_probe;
+  planned.counter = is_probe ? core::route::exist : core::route::stores;
+  planned.waits = !is_probe;
+  const bool is_get = head.method == "GET" || head.method == "HEAD";
+  access needed = access::write;
+  if (is_probe && head.method == "POST") {
+    planned.handler = probe;
+    needed = access::read;
+  } else if (!is_probe && !is_one && head.method == "POST") {
+    planned.handler = add_store;
+  } else if (!is_probe && !is_one && is_get) {
+    planned.handler = show_stores;
+    needed = access::read;
+  } else if (is_one && head.method == "DELETE") {
+    planned.handler = drop_store;
+  } else {
+    planned.refusal = wrong_method_reply(is_probe ? "POST" : is_one ? "DELETE" : "GET, HEAD, POST", head.answer_form);
+    return planned;
+  }
+  const checked denied = check_access(needed, head.authorization, settings_.auth_tokens, settings_.auth_read_tokens);
+  if (denied) planned.refusal = reply_with(*denied, head.answer_form);
+  return planned;
+}
+
+bool store_service::has_to_wait(const http_request& request, const http_plan& plan) const noexcept {
+  return plan.handler == probe && request.body.find("wait_ms") != std::string_view::npos;
+}
+
+checked store_service::read_probe(const http_request& request, scratch& with) const {
+  if (request.body_form == wire_form::json && scan_exist(request.body, settings_.exist_max_keys, with.request)) return {};
+  checked wrong = with.document.read(request.body, request.body_form, request_document::shape::single_of_bytes);
+  if (!wrong) wrong = read_exist(with.document, settings_.exist_max_keys, with.request);
+  return wrong;
+}
+
+http_reply store_service::probe_reply(lane& here, const scratch& from, wire_form form) const {
+  std::array<std::uint64_t, core::exist_result_count> sums{};
+  for (const exist_result each : from.answer.results) ++sums[static_cast<std::size_t>(each)];
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] != 0) here.counters.probes[i].add(sums[i]);
+  }
+  std::string body;
+  body.reserve(from.answer.results.size() * (from.request.prefetch ? 12 : 3) + 32);
+  answer_writer out(body, form);
+  out.object(from.request.prefetch ? 2 : 1);
+  out.key("exists");
+  if (from.request.is_single) {
+    out.signed_number(code_of(from.answer.results.front()));
+  } else {
+    out.list(from.answer.results.size());
+    for (const exist_result each : from.answer.results) out.signed_number(code_of(each));
+    out.end_list();
+  }
+  if (from.request.prefetch) {
+    out.key("prefetch");
+    if (!from.request.is_single) out.list(from.answer.words.size());
+    for (const prefetch_word each : from.answer.words) out.text(prefetch_words[static_cast<std::size_t>(each)]);
+    if (!from.request.is_single) out.end_list();
+  }
+  out.end_object();
+  return ok_reply(std::move(body), form);
+}
+
+http_reply store_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
+  if (plan.handler != probe) return reply_with(refusal{refusal_kind::unsupported, "this route has to be waited for"}, request.answer_form);
+  scratch& reused = *scratches_[here.index()];
+  if (const checked wrong = read_probe(request, reused)) return reply_with(*wrong, request.answer_form);
+  reused.lookup.run(reused.request, reused.answer);
+  return probe_reply(here, reused, request.answer_form);
+}
+
+/// Memory of its own, because other probes of the lane are answered meanwhile.
+asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http_request& request) {
+  scratch own(objects_, promotions_, truth_, settings_.max_key_bytes);
+  if (const checked wrong = read_probe(request, own)) co_return reply_with(*wrong, request.answer_form);
+  const auto wait = std::make_shared<promotion_wait>(here);
+  own.lookup.run(own.request, own.answer, own.request.wait_ms != 0 ? wait : nullptr);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(own.request.wait_ms);
+  const auto left = [&wait] {
+    const std::lock_guard holding(wait->lock);
+    return wait->left;
+  };
+  // Promotions may end while others are still being asked for, so that one call of the alarm is not the last.
+  while (left() != 0 && std::chrono::steady_clock::now() < until) {
+    wait->alarm.expires_at(until);
+    error_code woken;
+    co_await wait->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  own.lookup.note_failed(own.request, *wait, own.answer);
+  co_return probe_reply(here, own, request.answer_form);
+}
+
+asio::awaitable<http_reply> store_service::answer(lane& here, const http_request& request, const http_plan& plan) {
+  if (plan.handler == probe) co_return co_await probe_and_wait(here, request);
+  lane& home = lanes_.at(0);
+  if (&here == &home) co_return co_await carry_out(request, plan.handler);
+  // The request outlives the call, and the caller waits.
+  co_return co_await asio::co_spawn(home.context, carry_out(request, plan.handler),
+                                    asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+}
+
+asio::awaitable<http_reply> store_service::carry_out(const http_request& request, std::uint8_t handler) {
+  switch (handler) {
+    case add_store:
+      co_return register_store(request);
+    case drop_store:
+      co_return unregister_store(request);
+    default:
+      co_return list_stores(request);
+  }
+}
+
+std::optional<store_service::added> store_service::add(const store_registration& wanted) {
+  added outcome;
+  const auto existing = stores_.find(wanted.backend);
+  if (existing != stores_.end() && existing->second.as == wanted) return outcome;
+  const std::optional<std::uint32_t> backend = objects_.open(wanted.backend);
+  if (!backend) return std::nullopt;
+  outcome.changed = true;
+  outcome.replaced = existing != stores_.end();
+  lane& home = lanes_.at(0);
+  const auto on = home.context.get_executor();
+  std::unique_ptr<store_executor> executor;
+  switch (wanted.type) {
+    case store_type::mooncake_master:
+      executor = std::make_unique<master_executor>(on, wanted.url, settings_);
+      break;
+    case store_type::lmcache:
+      executor = std::make_unique<lmcache_executor>(on, wanted.url, wanted.world_size, settings_);
+      break;
+    case store_type::webhook:
+      executor = std::make_unique<webhook_executor>(on, wanted.url, settings_);
+      break;
+  }
+  promotions_.add_target(*backend, std::move(executor));
+  queries_.note_token_store(*backend, wanted.type == store_type::lmcache);
+  const std::shared_ptr<promotion_target> target = promotions_.target(*backend);
+  stores_[wanted.backend] = {wanted, target};
+  if (target->executor->can_be_asked()) home.tasks.spawn("reconciliation", truth_.keep_true(target));
+  log::info(log::module::fleet, "store registered",
+            {{"backend", wanted.backend}, {"type", to_string(wanted.type)}, {"url", wanted.url_text}});
+  return outcome;
+}
+
+http_reply store_service::register_store(const http_request& request) {
+  request_document document;
+  store_registration wanted;
+  checked wrong = document.read(request.body, request.body_form, request_document::shape::single);
+  if (!wrong) wrong = read_store(document, document.items().front(), wanted);
+  if (wrong) return reply_with(*wrong, request.answer_form);
+  const std::optional<added> outcome = add(wanted);
+  if (!outcome) return reply_with(refusal{refusal_kind::overloaded, "there are too many backends"}, request.answer_form);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(4);
+  out.member("status", "registered successfully");
+  out.member("backend_id", wanted.backend);
+  out.member("changed", outcome->changed);
+  out.member("replaced", outcome->replaced);
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply store_service::unregister_store(const http_request& request) {
+  const std::string_view backend = request.path.substr(stores_path.size() + 1);
+  const auto found = stores_.find(backend);
+  if (found == stores_.end()) {
+    return reply_with(refusal{refusal_kind::service_not_found, "no store is registered for this backend", "backend_id"},
+                      request.answer_form);
+  }
+  const std::uint32_t number = found->second.target->backend;
+  promotions_.remove_target(number);
+  queries_.note_token_store(number, false);
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(2);
+  out.member("status", "unregistered successfully");
+  out.member("backend_id", found->first);
+  out.end_object();
+  log::info(log::module::fleet, "store unregistered", {{"backend", found->first}});
+  stores_.erase(found);
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+http_reply store_service::list_stores(const http_request& request) const {
+  std::string body;
+  answer_writer out(body, request.answer_form);
+  out.object(2);
+  out.member("count", stores_.size());
+  out.key("stores");
+  out.list(stores_.size());
+  for (const auto& [backend, each] : stores_) {
+    const std::uint32_t number = each.target->backend;
+    std::size_t objects = 0;
+    objects_.read(number, [&](const core::object_table& table) {
+      for (const std::uint32_t owner : table.owners_of(backend)) objects += table.objects_of(owner);
+    });
+    out.object(8);
+    out.member("backend_id", backend);
+    out.member("type", to_string(each.as.type));
+    out.member("url", each.as.url_text);
+    out.member("reachable", truth_.is_reachable(number));
+    out.member("objects", objects);
+    out.member("queued", each.target->queue.size());
+    out.member("running", each.target->runners);
+    out.member("refused_for_memory", each.target->executor->refused_for_memory());
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+  return ok_reply(std::move(body), request.answer_form);
+}
+
+}  // namespace kvc::net

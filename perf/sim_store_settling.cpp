@@ -1,0 +1,118 @@
+// The end of a run of a stand-in store: quiet, comparison, and what is on SSD brought back.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include "perf/sim_store_play.hpp"
+
+namespace kvc::sim {
+namespace {
+
+namespace asio = boost::asio;
+using steady = std::chrono::steady_clock;
+
+constexpr std::size_t keys_at_once = 128;
+constexpr std::chrono::milliseconds between_rounds{20};
+
+bool is_on_ssd_only(const store_storage::object& what) {
+  return what.has(store_medium::local_disk, true) && !what.has(store_medium::memory, true);
+}
+
+}  // namespace
+
+asio::awaitable<void> store_play::settle() {
+  world_.is_quiet = true;
+  world_.release.cancel();
+  world_.storage.set_pressure(false);
+  if (!world_.leader()) world_.elect(successor_.value_or(0));
+  world_.tell();
+  // What no number follows is missed by nobody: a batch behind the last one shows that it is lost.
+  for (const auto& each : world_.publishers) {
+    each->lose_next(false);
+    each->beat();
+  }
+  for (const auto& each : world_.publishers) {
+    for (std::string& key : each->take_lost_puts()) unheard_.insert(std::move(key));
+  }
+  std::ranges::sort(ever_);
+  const auto repeated = std::ranges::unique(ever_);
+  ever_.erase(repeated.begin(), repeated.end());
+  co_await compare();
+  if (world_.complaint_count() == 0 && world_.storage.chosen().offloads) co_await bring_back();
+  outcome_.objects = world_.storage.all().size();
+  outcome_.on_ssd_only =
+      static_cast<std::uint64_t>(std::ranges::count_if(world_.storage.all(), [](const auto& each) { return is_on_ssd_only(each.second); }));
+}
+
+/// Whether what the conductor says of a key can be right.
+bool store_play::agrees(const std::string& key, std::int64_t told) const {
+  const store_storage::object* what = world_.storage.find(key);
+  const bool is_there = what != nullptr && what->is_anywhere();
+  if (told == (is_there ? 1 : 0)) return true;
+  // A list with such a key in it comes apart, so that nobody can ask where it is: what is silent about it, stays unknown.
+  const bool cannot_be_asked = key.find(',') != std::string::npos && (told == 0 || told == 1);
+  return cannot_be_asked || (is_there && told == 0 && unheard_.contains(key));
+}
+
+/// Those of the keys about which the conductor is wrong at this moment.
+asio::awaitable<std::vector<std::string>> store_play::differing(std::span<const std::string> among) {
+  std::vector<std::string> wrong;
+  while (!among.empty()) {
+    const auto some = among.first(std::min(keys_at_once, among.size()));
+    among = among.subspan(some.size());
+    const auto told = co_await probe(some, false);
+    if (!told) co_return wrong;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (!agrees(some[i], told->exists[i])) wrong.push_back(some[i]);
+    }
+  }
+  co_return wrong;
+}
+
+asio::awaitable<void> store_play::compare() {
+  outcome_.keys_compared = ever_.size();
+  outcome_.unheard = static_cast<std::uint64_t>(
+      std::ranges::count_if(unheard_, [&](const std::string& key) { return world_.storage.find(key) != nullptr; }));
+  const auto deadline = steady::now() + store_patience;
+  std::vector<std::string> wrong = ever_;
+  while (!wrong.empty() && steady::now() < deadline && world_.complaint_count() == 0) {
+    wrong = co_await differing(wrong);
+    if (!wrong.empty()) co_await nap(between_rounds);
+  }
+  // Once more over all of them: nothing that was right may have become wrong meanwhile.
+  if (wrong.empty()) wrong = co_await differing(ever_);
+  for (const std::string& key : wrong) {
+    const bool is_there = world_.storage.find(key) != nullptr;
+    world_.complain("key '" + key + "' is " +
+                    (is_there ? "in the store, and the conductor does not say so" : "not in the store, and the conductor says it is"));
+  }
+  outcome_.was_compared = world_.complaint_count() == 0;
+}
+
+/// Asks for some of what is on SSD only, as a router would, until it is in memory.
+asio::awaitable<void> store_play::bring_back() {
+  const std::size_t most = std::min<std::size_t>(keys_at_once, static_cast<std::size_t>(world_.chosen.memory_objects / 16 + 1));
+  std::vector<std::string> keys;
+  for (const auto& [key, what] : world_.storage.all()) {
+    if (keys.size() < most && is_on_ssd_only(what) && can_be_looked_up(key) && !unheard_.contains(key)) keys.push_back(key);
+  }
+  const auto deadline = steady::now() + store_patience;
+  std::vector<std::string> left = keys;
+  while (!left.empty() && steady::now() < deadline && world_.complaint_count() == 0) {
+    const auto told = co_await probe(left, true);
+    if (!told) co_return;
+    co_await nap(between_rounds);
+    std::erase_if(left, [&](const std::string& key) {
+      const store_storage::object* what = world_.storage.find(key);
+      return what == nullptr || what->has(store_medium::memory, true);
+    });
+  }
+  outcome_.brought = keys.size() - left.size();
+  for (const std::string& key : left) world_.complain("key '" + key + "' was asked for and is still on SSD only");
+}
+
+}  // namespace kvc::sim

@@ -1,0 +1,114 @@
+#include "core/promotion_gate.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+#include <boost/test/unit_test.hpp>
+
+namespace kvc::test {
+namespace {
+
+using namespace std::chrono_literals;
+using core::promotion_end;
+using core::promotion_gate;
+using enum core::promotion_verdict;
+
+constexpr promotion_gate::time_point start{1h};
+
+bool is(core::promotion_verdict found, core::promotion_verdict wanted) {
+  return found == wanted;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(promotion_gates)
+
+BOOST_AUTO_TEST_CASE(wishes_for_one_object_join) {
+  promotion_gate gate({});
+
+  BOOST_TEST(is(gate.ask(7, 0, start), started));
+  BOOST_TEST(is(gate.ask(7, 0, start), joined));
+  BOOST_TEST(is(gate.ask(8, 0, start), started));
+  BOOST_TEST(gate.in_flight() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_promoted_is_left_alone_for_a_while) {
+  promotion_gate gate({.dedup = 30s});
+  BOOST_REQUIRE(is(gate.ask(7, 0, start), started));
+  gate.finished(7, promotion_end::done, start + 1s);
+
+  BOOST_TEST(is(gate.ask(7, 0, start + 30s), suppressed_recent));
+  BOOST_TEST(is(gate.ask(7, 0, start + 31s), started));
+}
+
+BOOST_AUTO_TEST_CASE(what_failed_is_tried_again_sooner) {
+  promotion_gate gate({.cooldown = 5s});
+  BOOST_REQUIRE(is(gate.ask(7, 0, start), started));
+  gate.finished(7, promotion_end::failed, start);
+
+  BOOST_TEST(is(gate.ask(7, 0, start + 4s), suppressed_failed));
+  BOOST_TEST(is(gate.ask(7, 0, start + 5s), started));
+}
+
+BOOST_AUTO_TEST_CASE(no_more_than_so_many_at_a_time) {
+  promotion_gate gate({.in_flight = 2});
+  BOOST_REQUIRE(is(gate.ask(1, 0, start), started));
+  BOOST_REQUIRE(is(gate.ask(2, 0, start), started));
+
+  BOOST_TEST(is(gate.ask(3, 0, start), suppressed_full));
+  BOOST_TEST(is(gate.ask(1, 0, start), joined));
+  gate.finished(1, promotion_end::done, start);
+  BOOST_TEST(is(gate.ask(3, 0, start), started));
+}
+
+BOOST_AUTO_TEST_CASE(a_backend_without_room_rests_twice_as_long_each_time_and_others_do_not) {
+  promotion_gate gate({.cooldown = 0s, .first_rest = 500ms, .longest_rest = 1500ms});
+  auto now = start;
+  for (const auto rest : {500ms, 1000ms, 1500ms, 1500ms}) {
+    BOOST_REQUIRE(is(gate.ask(1, 4, now), started));
+    gate.finished(1, promotion_end::pressure, now);
+    BOOST_TEST(is(gate.ask(2, 4, now + rest - 1ms), suppressed_pressure));
+    BOOST_TEST(is(gate.ask(3, 5, now), gate.is_in_flight(3) ? joined : started));
+    now += rest;
+  }
+  BOOST_REQUIRE(is(gate.ask(1, 4, now), started));
+  gate.finished(1, promotion_end::done, now);
+  BOOST_REQUIRE(is(gate.ask(2, 4, now), started));
+  gate.finished(2, promotion_end::pressure, now);
+  BOOST_TEST(!gate.rests_until(4, now + 500ms).has_value());  // begins anew
+}
+
+BOOST_AUTO_TEST_CASE(many_refusals_at_once_are_one) {
+  promotion_gate gate({.first_rest = 500ms});
+  for (std::uint32_t object = 0; object < 10; ++object) BOOST_REQUIRE(is(gate.ask(object, 0, start), started));
+  for (std::uint32_t object = 0; object < 10; ++object) gate.finished(object, promotion_end::pressure, start + 1ms);
+
+  BOOST_TEST(is(gate.ask(99, 0, start + 501ms), started));
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_means_another_object_begins_anew) {
+  promotion_gate gate({});
+  BOOST_REQUIRE(is(gate.ask(7, 0, start), started));
+  gate.finished(7, promotion_end::failed, start);
+  gate.forget(7);
+
+  BOOST_TEST(is(gate.ask(7, 0, start), started));
+  gate.finished(7, promotion_end::done, start + 1s);
+  // The record of the first object's failure runs out, that of the second's success does not.
+  BOOST_TEST(is(gate.ask(7, 0, start + 6s), suppressed_recent));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_remembered_is_bounded) {
+  promotion_gate gate({.remembered = 100});
+  for (std::uint32_t object = 0; object < 1'000; ++object) {
+    BOOST_REQUIRE(is(gate.ask(object, 0, start), started));
+    gate.finished(object, promotion_end::done, start);
+  }
+
+  BOOST_TEST(is(gate.ask(0, 0, start), started));  // forgotten
+  BOOST_TEST(is(gate.ask(999, 0, start), suppressed_recent));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test

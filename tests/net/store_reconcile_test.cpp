@@ -1,0 +1,140 @@
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include "net/msgpack_tape.hpp"
+#include "tests/support/net/payloads.hpp"
+#include "tests/support/net/store_fixture.hpp"
+#include "tests/support/net/stub_master.hpp"
+
+namespace kvc::test {
+namespace {
+
+using enum core::replica_kind;
+
+net::store_settings watchful_stores() {
+  net::store_settings settings = quick_stores();
+  settings.reconcile_age = std::chrono::milliseconds(0);
+  settings.reconcile_rate = 100'000;
+  return settings;
+}
+
+struct truth_fixture : store_fixture {
+  truth_fixture() : store_fixture(watchful_stores()) { open_pool(); }
+
+  double differences(const std::string& kind) { return metric("kvc_store_reconcile_total{difference=\"" + kind + "\"}"); }
+
+  stub_master master;
+};
+
+/// The hash of the first block of `tokens`, as the standard has it, and a key that says so.
+std::uint64_t block_of(const std::vector<std::uint32_t>& tokens, std::size_t index) {
+  std::vector<core::local_hash> locals;
+  std::vector<core::seq_hash> hashes;
+  core::hash_blocks(tokens, 4, core::default_hash_seed, locals);
+  core::roll_from_root(locals, core::default_hash_seed, hashes);
+  return hashes[index].get();
+}
+
+/// An envelope of a store whose connector tells what is in the block: the hash of block `index` of `tokens`, behind the one before it.
+std::string stored_block(const std::vector<std::uint32_t>& tokens, std::uint32_t index, const std::string& medium) {
+  std::string payload;
+  net::msgpack_writer out(payload);
+  out.array(3);
+  out.unsigned_integer(0);
+  out.array(1);
+  out.map(8);
+  out.string("event_type");
+  out.string("stored");
+  out.string("model_name");
+  out.string("m");
+  out.string("block_size");
+  out.unsigned_integer(4);
+  out.string("medium");
+  out.string(medium);
+  out.string("object_key");
+  out.string(std::to_string(block_of(tokens, index)));
+  out.string("seq_hashes");
+  out.array(1);
+  out.unsigned_integer(block_of(tokens, index));
+  out.string("parent_hash");
+  index == 0 ? out.nil() : out.unsigned_integer(block_of(tokens, index - 1));
+  out.string("token_ids");
+  out.array(4);
+  for (std::size_t i = 0; i < 4; ++i) out.unsigned_integer(tokens[index * 4 + i]);
+  out.unsigned_integer(0);
+  return payload;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(store_reconciliations, truth_fixture)
+
+BOOST_AUTO_TEST_CASE(what_a_store_is_silent_about_is_found_out) {
+  publish({listed("a", {memory}), listed("b", {memory}), listed("c", {memory})});
+  BOOST_REQUIRE(becomes(R"({"keys":["a","b","c"]})", R"({"exists":[1,1,1]})"));
+  master.put("a", {.memory = true});
+  master.put("b", {.local_disk = true});  // evicted to its disk, and c removed, without a word
+  add_store(master.url());
+
+  BOOST_TEST(becomes(R"({"keys":["a","b","c"]})", R"({"exists":[1,1,0]})"));
+  BOOST_TEST(eventually([&] { return differences("evicted") == 1 && differences("offloaded") == 1; }));
+  BOOST_TEST(differences("vanished") == 1);
+  BOOST_TEST(metric(R"(kvc_store_objects{medium="memory"})") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_object_nobody_told_about_is_found_by_asking_for_it) {
+  master.put("silent", {.memory = true});
+  add_store(master.url());
+
+  BOOST_TEST(becomes(R"({"key":"silent","backend_id":"store-1"})", R"({"exists":1})"));
+  BOOST_TEST(differences("appeared") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(differences_reach_the_index) {
+  const std::vector<std::uint32_t> tokens = tokens_from(1, 1);
+  const std::uint64_t block = block_of(tokens, 0);
+  const std::string query = R"({"model":"m","block_size":4,"token_ids":[1,2,3,4]})";
+  master.put(std::to_string(block), {.memory = true});
+  add_store(master.url());
+  pool->publish(stored_block(tokens, 0, "cpu"));
+  BOOST_REQUIRE(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
+
+  master.put(std::to_string(block), {.local_disk = true});
+  BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":0,"DISK":4)") != std::string::npos; }));
+  master.remove(std::to_string(block));
+  BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("longest_matched":0)") != std::string::npos; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_cannot_be_asked_is_not_said_to_have_nothing) {
+  {
+    stub_master gone;
+    gone.put("a", {.memory = true});
+    add_store(gone.url());
+    BOOST_REQUIRE(becomes(R"({"keys":["a","b"],"backend_id":"store-1"})", R"({"exists":[1,0]})"));
+  }
+  BOOST_TEST(becomes(R"({"keys":["a","b"],"backend_id":"store-1"})", R"({"exists":[1,-2000]})"));
+  BOOST_TEST(call("GET", "/stores").body.find(R"("reachable":false)") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_query_has_what_lies_on_disk_behind_its_match_promoted) {
+  const std::vector<std::uint32_t> tokens = tokens_from(1, 3);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    master.put(std::to_string(block_of(tokens, i)), {.memory = i == 0, .local_disk = true});
+    pool->publish(stored_block(tokens, i, "disk"));
+  }
+  pool->publish(stored_block(tokens, 0, "cpu"));
+  add_store(master.url());
+  const std::string start = R"({"model":"m","block_size":4,"instance_id":"pool","token_ids":[1,2,3,4,5,6,7,8,9,10,11,12])";
+  BOOST_REQUIRE(eventually([&] { return call("POST", "/query", start + "}").body.find(R"("CPU":4,"DISK":12)") != std::string::npos; }));
+
+  const std::string answer = call("POST", "/query", start + R"(,"prefetch":true,"prefetch_max_blocks":1})").body;
+  BOOST_TEST(answer == call("POST", "/query", start + "}").body);
+  BOOST_TEST(eventually([&] { return call("POST", "/query", start + "}").body.find(R"("CPU":8,"DISK":12)") != std::string::npos; }));
+  BOOST_TEST(master.hits(std::to_string(block_of(tokens, 2))) == 0);
+  BOOST_TEST(call("POST", "/query", R"({"model":"m","block_size":4,"token_ids":[1],"prefetch":true})").status == 400);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test

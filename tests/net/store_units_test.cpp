@@ -1,0 +1,95 @@
+// Texts that stores are asked with and answer.
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "net/master_answers.hpp"
+#include "net/store_url.hpp"
+
+namespace kvc::test {
+namespace {
+
+using enum core::replica_kind;
+using enum core::replica_state;
+
+net::placement one(std::string_view entry) {
+  const auto all = net::read_placements("{\"success\":true,\"data\":{\"k\":" + std::string(entry) + "}}", {"k"});
+  return all ? all->front() : net::placement();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(store_units)
+
+BOOST_AUTO_TEST_CASE(urls_are_http_with_a_host) {
+  const auto url = net::parse_store_url("http://master.example:9003/admin/");
+  BOOST_REQUIRE(url);
+  BOOST_TEST(url->host == "master.example");
+  BOOST_TEST(url->port == 9'003);
+  BOOST_TEST(url->path == "/admin");
+  BOOST_TEST(net::parse_store_url("http://[::1]:80")->host == "::1");
+  BOOST_TEST(net::parse_store_url("http://h")->port == 80);
+  for (const char* const bad :
+       {"", "h:1", "https://h", "http://", "http://:80", "http://h:0", "http://h:65536", "http://h:8x", "http://a b", "http://u@h",
+        "http://h/?q", "http://h/ ", "http://[::1", "http://[zz]", "http://h/\r\nX: y"}) {
+    BOOST_TEST(!net::parse_store_url(bad), bad);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(leaders_are_found_in_whatever_words_they_are_told) {
+  BOOST_TEST(net::address_text(*net::find_address(R"({"leader":"http://10.0.0.2:9003"})", 1)) == "10.0.0.2:9003");
+  BOOST_TEST(net::address_text(*net::find_address("10.0.0.2:9003\n", 1)) == "10.0.0.2:9003");
+  BOOST_TEST(net::address_text(*net::find_address(R"({"leader_address":"10.0.0.2"})", 9'003)) == "10.0.0.2:9003");
+  BOOST_TEST(!net::find_address(R"({"error":"no leader yet"})", 1));
+  BOOST_TEST(!net::find_address("", 1));
+}
+
+BOOST_AUTO_TEST_CASE(keys_are_asked_for_in_the_ways_of_each_route) {
+  BOOST_TEST(net::locate_target("", {"a@b/c", "d e"}, "default") == "/batch_query_keys?keys=a%40b%2Fc,d%20e");
+  BOOST_TEST(net::locate_target("/x", {"a"}, "ada") == "/x/batch_query_keys?keys=a&tenant_id=ada");
+  BOOST_TEST(*net::touch_target("", "a@b%2C/c", "default") == "/query_key?key=a@b%2C/c");
+  BOOST_TEST(!net::touch_target("", "a b", "default"));
+  BOOST_TEST(!net::touch_target("", "a&b", "default"));
+  BOOST_TEST(!net::touch_target("", "a\r\nb", "default"));
+  BOOST_TEST(net::goes_alone("a,b"));
+}
+
+BOOST_AUTO_TEST_CASE(placements_are_read_with_kinds_places_and_size) {
+  const net::placement found = one(
+      R"({"ok":true,"values":[{"size_":7,"transport_endpoint_":"h:1"}],"disk_values":[],"local_disk_values":[{"object_size":9,"transport_endpoint":"h:2"}]})");
+  BOOST_TEST(found.is_known);
+  BOOST_REQUIRE(found.replicas.size() == 2U);
+  BOOST_TEST(found.replicas[0].location == "h:1");
+  BOOST_TEST(found.set().has(memory, complete));
+  BOOST_TEST(found.set().has(local_disk, complete));
+  BOOST_TEST(!found.set().has(disk, complete));
+  BOOST_TEST(found.bytes == 9U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_gone_and_what_is_not_told_are_two_things) {
+  BOOST_TEST(one(R"({"ok":false,"error":"OBJECT_NOT_FOUND"})").is_known);
+  BOOST_TEST(one(R"({"ok":false,"error":"object not found"})").is_known);
+  BOOST_TEST(one(R"({"ok":false,"error":-704})").is_known);
+  BOOST_TEST(one(R"({"ok":true,"values":[],"disk_values":[],"local_disk_values":[]})").is_known);
+  BOOST_TEST(one(R"({"ok":false,"error":"REPLICA_IS_NOT_READY"})").set().has(memory, in_flight));
+  for (const char* const unknown :
+       {R"({"ok":false,"error":"INTERNAL_ERROR"})", "7", "null", "[]", R"({"ok":true})", R"({"ok":true,"values":1})"}) {
+    BOOST_TEST(!one(unknown).is_known, unknown);
+  }
+  BOOST_TEST(!net::read_placements("garbage", {"k"}));
+  BOOST_TEST(!net::read_placements(R"({"success":false,"data":{}})", {"k"}));
+  BOOST_TEST(!net::read_placements("{}", {"k"})->front().is_known);
+}
+
+BOOST_AUTO_TEST_CASE(refusals_for_memory_are_summed) {
+  BOOST_TEST(net::read_watermark_rejections("# HELP promotion_rejected_by_watermark 5\nx 7\n"
+                                            "master_promotion_rejected_by_watermark_total 3\n"
+                                            "master_promotion_rejected_by_watermark_total{a=\"b\"} 4.0\n"
+                                            "master_promotion_rejected_by_queue_total 9\n") == 7U);
+  BOOST_TEST(net::read_watermark_rejections("promotion_rejected_by_watermark nonsense") == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test

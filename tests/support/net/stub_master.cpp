@@ -1,0 +1,112 @@
+#include "tests/support/net/stub_master.hpp"
+
+#include <algorithm>
+
+namespace kvc::test {
+namespace {
+
+std::string decoded(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string parameter(const std::string& target, const std::string& name) {
+  const std::size_t at = target.find(name + "=");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + name.size() + 1;
+  return target.substr(begin, target.find('&', begin) - begin);
+}
+
+std::string list_of(bool is_there) {
+  return is_there ? R"([{"size_":4096,"transport_endpoint_":"10.0.0.1:6000"}])" : "[]";
+}
+
+}  // namespace
+
+stub_master::stub_master() : server_([this](const stub_mp_server::asked& what) { return answer(what); }) {}
+
+void stub_master::put(const std::string& key, object what) {
+  const std::lock_guard holding(lock_);
+  objects_[key] = what;
+}
+
+void stub_master::remove(const std::string& key) {
+  const std::lock_guard holding(lock_);
+  objects_.erase(key);
+}
+
+int stub_master::hits(const std::string& key) {
+  const std::lock_guard holding(lock_);
+  return objects_[key].hits;
+}
+
+int stub_master::looks() {
+  const std::lock_guard holding(lock_);
+  return looks_;
+}
+
+void stub_master::set(on_hit what) {
+  const std::lock_guard holding(lock_);
+  on_hit_ = what;
+}
+
+void stub_master::depose(const std::string& leader_url) {
+  const std::lock_guard holding(lock_);
+  leader_ = leader_url;
+}
+
+void stub_master::babble(const std::string& text) {
+  const std::lock_guard holding(lock_);
+  babble_ = text;
+}
+
+std::string stub_master::look(const std::string& keys) {
+  std::string body;
+  for (std::size_t at = 0; at <= keys.size();) {
+    const std::size_t end = std::min(keys.find(',', at), keys.size());
+    const std::string key = keys.substr(at, end - at);
+    at = end + 1;
+    const auto found = objects_.find(key);
+    body += std::string(body.empty() ? "" : ",") + "\"" + key + "\":";
+    if (found == objects_.end()) {
+      body += R"({"ok":false,"error":"OBJECT_NOT_FOUND"})";
+    } else {
+      body += R"({"ok":true,"values":)" + list_of(found->second.memory) + R"(,"disk_values":)" + list_of(found->second.disk) +
+              R"(,"local_disk_values":)" + list_of(found->second.local_disk) + "}";
+    }
+  }
+  return R"({"success":true,"data":{)" + body + "}}";
+}
+
+stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
+  const std::lock_guard holding(lock_);
+  if (what.target == "/leader") return {.status = 200, .body = R"({"leader":")" + leader_ + "\"}"};
+  if (!leader_.empty()) return {.status = 503, .body = "not the leader"};
+  if (!babble_.empty()) return {.status = 200, .body = babble_};
+  if (what.target.starts_with("/batch_query_keys")) {
+    ++looks_;
+    return {.status = 200, .body = look(decoded(parameter(what.target, "keys")))};
+  }
+  if (what.target.starts_with("/query_key")) {
+    const auto found = objects_.find(parameter(what.target, "key"));
+    if (found == objects_.end()) return {.status = 404, .body = "not found"};
+    const bool is_enough = ++found->second.hits >= wanted_hits && found->second.local_disk;
+    if (is_enough && on_hit_ == on_hit::promote) found->second.memory = true;
+    if (is_enough && on_hit_ == on_hit::refuse) ++refused_;
+    if (is_enough && on_hit_ == on_hit::vanish) objects_.erase(found);
+    return {.status = 200, .body = ""};
+  }
+  if (what.target == "/metrics")
+    return {.status = 200, .body = "master_promotion_rejected_by_watermark_total " + std::to_string(refused_) + "\n"};
+  return {.status = 404, .body = "{}"};
+}
+
+}  // namespace kvc::test
