@@ -194,13 +194,16 @@ constexpr std::array commands{
     command_name{"codec", bench_command::codec},   command_name{"json", bench_command::json},
     command_name{"ingest", bench_command::ingest}, command_name{"http", bench_command::http},
     command_name{"e2e", bench_command::e2e},       command_name{"coordinator", bench_command::coordinator},
-    command_name{"soak", bench_command::soak},     command_name{"report", bench_command::report},
-    command_name{"make", bench_command::make},     command_name{"exist", bench_command::exist},
+    command_name{"exist", bench_command::exist},   command_name{"soak", bench_command::soak},
+    command_name{"report", bench_command::report}, command_name{"make", bench_command::make},
 };
 
 std::string all_commands() {
   std::string names;
-  for (const command_name& each : commands) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  for (const command_name& each : commands) {
+    const bool is_last = &each == &commands.back();
+    names += (names.empty() ? "" : is_last ? " or " : ", ") + std::string(each.name);
+  }
   return names;
 }
 

@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(reads_flags_in_both_forms) {
 }
 
 BOOST_AUTO_TEST_CASE(refusals_teach) {
-  BOOST_TEST(says(fault_of({}), "index, index-table, ingest, coordinator, exist or make"));
+  BOOST_TEST(says(fault_of({}), "index, index-table, codec, json, ingest, http, e2e, coordinator, exist, soak, report or make"));
   BOOST_TEST(says(fault_of({"indx"}), "indx"));
   BOOST_TEST(says(fault_of({"index"}), "FILE.kvwl"));
   BOOST_TEST(says(fault_of({"index", "x", "--mode", "fast"}), "sequential, saturation"));
