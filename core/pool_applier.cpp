@@ -145,11 +145,16 @@ void pool_applier::remove(const removed_event& removed, media_mask from, std::ve
   unknown.clear();
   const pool_key key = parse_pool_key(removed.scope.object_key);
   const pool_joiner::sighting seen = sighting_of(removed.scope, key);
+  const bool has_key = !removed.scope.object_key.empty();
   for (const engine_hash told : removed.hashes) {
     const engine_hash name = name_in(key, told, removed.scope.group);
-    const bool is_one = removed.hashes.size() == 1 && !removed.scope.object_key.empty();
-    if (is_one && joiner_.remove(seen.object, from)) continue;
-    if (!joiner_.remove(piece_of(seen.object, seen.home, name), from)) unknown.push_back(told);
+    if (has_key && removed.hashes.size() == 1 && joiner_.remove(seen.object, from)) continue;
+    if (has_key && joiner_.remove(piece_of(seen.object, seen.home, name), from)) continue;
+    // Without a key the word is about the block. With one that nobody has heard of, it may be about what was told without: one stream may
+    // speak both ways.
+    const bool is_known = has_key ? joiner_.remove(piece_of(object_of({}, {}, writer_of({}, removed.scope)), seen.home, name), from)
+                                  : joiner_.remove_block(seen.home, name, from);
+    if (!is_known) unknown.push_back(told);
   }
 }
 

@@ -76,6 +76,9 @@ void pool_joiner::put(const sighting& seen, media_mask on, bool only) {
   watch(named);
   place(named);
   if (layouts_.see(layout, seen.part, now_)) to_refresh_ = records_made_;
+  // What the index has given up for its byte budget, or was told to forget by the block's name alone, comes back with the next word about
+  // it.
+  hold(records_[in], records_[in].held & on, holding::goes_on);
   set_media(fresh, on);
   keep_bounds();
 }
@@ -90,8 +93,8 @@ void pool_joiner::move(std::uint64_t id, media_mask to, bool only) {
   const bool is_waiting = records_[in].is_waiting;
   unlink(in);  // told of again: as young as any
   link(in, is_waiting);
-  // What the index has given up for its byte budget comes back with the next word about it.
-  hold(records_[in], records_[in].held, holding::goes_on);
+  // What the index has given up for its byte budget comes back with the next word about it; of other media nothing was said.
+  hold(records_[in], records_[in].held & to, holding::goes_on);
   set_media(number, on);
 }
 
@@ -106,6 +109,19 @@ bool pool_joiner::remove(std::uint64_t id, media_mask from) {
     set_media(number, left);
   }
   return true;
+}
+
+bool pool_joiner::remove_block(std::uint16_t home, engine_hash name, media_mask from) {
+  const std::uint32_t* const known = nodes_by_name_.find(key_of(home, name));
+  if (known == nullptr) return false;
+  std::vector<std::uint64_t> those;  // first, since the last one to go takes the node along
+  for (std::uint32_t in = nodes_[*known].first_record; in != no_record; in = records_[in].next) {
+    for (std::uint32_t each = records_[in].first_object; each != no_record; each = objects_[each].next) {
+      if ((objects_[each].media & from) != 0) those.push_back(objects_[each].id);
+    }
+  }
+  for (const std::uint64_t id : those) (void)remove(id, from);
+  return !those.empty();
 }
 
 void pool_joiner::set_media(std::uint32_t number, media_mask media) {

@@ -83,6 +83,9 @@ class pool_joiner {
   void move(std::uint64_t id, media_mask to, bool only);
   /// It is no longer on these media. False when it was not known on any of them.
   bool remove(std::uint64_t id, media_mask from);
+  /// A block is no longer on these media, whatever objects it is: somebody says so who names no object. False when none of it was known
+  /// there.
+  bool remove_block(std::uint16_t home, engine_hash name, media_mask from);
   /// Engines have told of a name that is watched in this home. Nothing happens when it no longer is.
   void tell(std::uint16_t home, engine_hash name, const name_meaning& means);
 

@@ -64,7 +64,9 @@ class checking {
     if (found == answer.end()) return complain("there is no row for " + instance);
     const chaos_row& row = found->second;
     const chaos_text::path& path = world_->text.prompts()[prompt];
-    const std::string where = instance + " prompt " + std::to_string(prompt) + " ";
+    std::string where = instance + " prompt " + std::to_string(prompt) + " (blocks";
+    for (const std::uint32_t block : path) where += " " + std::to_string(block);
+    where += ") ";
     bounds longest;
     std::array<bounds, compared_media.size()> on{};
     for (std::size_t i = 0; i < world_->members.size(); ++i) {

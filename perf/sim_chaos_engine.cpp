@@ -35,11 +35,14 @@ std::uint64_t chaos_engine::name_of(std::uint32_t block) const noexcept {
 core::event_scope chaos_engine::scope_of(const telling& to, std::size_t place) const {
   core::event_scope scope;
   if (to.form->has_media) scope.medium = profile_.media[place];
-  if (to.form->type == "Mooncake") {
-    scope.tenant = profile_.tenant;  // or the envelope would name the default one
-    scope.object_key = "object-" + std::to_string(to.number) + "-" + std::to_string(to.out->batch.events.size());
-  }
+  if (to.form->type == "Mooncake") scope.tenant = profile_.tenant;  // or the envelope would name the default one
   return scope;
+}
+
+/// An object is one block; what is told of several at once names none.
+template <class Event>
+void chaos_engine::name_object(const telling& to, Event& told) {
+  if (to.form->type == "Mooncake" && told.hashes.size() == 1) told.scope.object_key = "object-" + std::to_string(told.hashes.front().get());
 }
 
 std::vector<std::uint32_t> chaos_engine::held(const chaos_cache& cache, chaos_cache::place_mask where) const {
@@ -59,7 +62,8 @@ void chaos_engine::store(const telling& to) {
   if (random_.below(8) != 0) {
     while (first > 0 && !to.cache->holds(prompt[first - 1])) --first;
   }
-  const std::uint32_t last = std::min(length, first + random_.between(1, 4));
+  const std::uint32_t most = to.form->type == "Mooncake" ? 1 : 4;  // a store tells of its objects one by one
+  const std::uint32_t last = std::min(length, first + random_.between(1, most));
   const std::size_t place = to.form->has_media && random_.below(4) == 0 ? 1 : 0;
 
   core::stored_event told;
@@ -74,6 +78,7 @@ void chaos_engine::store(const telling& to) {
   if (first > 0) told.parent = core::engine_hash{name_of(prompt[first - 1])};
   told.tokens = text_->tokens(prompt, first, end);
   told.has_tokens = true;
+  name_object(to, told);
   to.out->story += " store";
   for (std::uint32_t i = first; i < end; ++i) to.out->story += " " + std::to_string(prompt[i]);
   to.out->story += "@" + std::to_string(place);
@@ -90,6 +95,7 @@ void chaos_engine::copy(const telling& to) {
   told.scope = scope_of(to, 1);
   if (!is_vllm(*to.form)) told.scope.block_size = chaos_text::block_size;  // vLLM's offloading writes 0
   told.hashes.emplace_back(name_of(block));
+  name_object(to, told);
   to.cache->store(block, 1, to.number);
   to.out->story += " copy " + std::to_string(block) + "@1";
   to.out->batch.events.emplace_back(std::move(told));
@@ -112,6 +118,7 @@ void chaos_engine::remove(const telling& to) {
     to.cache->remove(candidates[i], where, to.number);
     to.out->story += " " + std::to_string(candidates[i]);
   }
+  name_object(to, told);
   to.out->story += "@" + (means_all ? std::string("all") : std::to_string(place));
   to.out->batch.events.emplace_back(std::move(told));
 }

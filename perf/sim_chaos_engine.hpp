@@ -70,6 +70,8 @@ class chaos_engine {
   void remove(const telling& to);
   void clear(const telling& to);
   void speak_of_object(const telling& to);
+  template <class Event>
+  static void name_object(const telling& to, Event& told);
   [[nodiscard]] core::event_scope scope_of(const telling& to, std::size_t place) const;
   [[nodiscard]] std::vector<std::uint32_t> held(const chaos_cache& cache, chaos_cache::place_mask where) const;
 

@@ -76,7 +76,7 @@ chaos_publisher::chaos_publisher(net::zmq_engine& transport, asio::any_io_execut
       setup_(setup),
       luck_(seed + 1),
       replay_luck_(seed + 2),
-      first_(engine_.profile().is_pool ? 1 : 0),
+      first_(engine_.profile().is_pool && !setup.has_replay ? 1 : 0),  // Mooncake, but for its older publisher, which has replays
       next_(first_) {
   losses_.anything = !setup_.has_replay || setup_.is_silent;
 }
