@@ -18,6 +18,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_touched = 8'192;               ///< keys of one backend that wait to be read again
+constexpr std::size_t most_doubted = most_touched / 2;    ///< so many wait before events add no more
 constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
 constexpr std::uint32_t always = std::numeric_limits<std::uint32_t>::max();
@@ -126,10 +127,18 @@ void store_reconciler::apply(std::uint32_t backend, const std::string& tenant, s
 }
 
 void store_reconciler::touch(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {
-  asio::post(home_.context, [this, backend, tenant = std::string(tenant), keys = std::move(keys)]() mutable {
+  remember(backend, tenant, std::move(keys), most_touched);
+}
+
+void store_reconciler::doubt(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {
+  remember(backend, tenant, std::move(keys), most_doubted);
+}
+
+void store_reconciler::remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most) {
+  asio::post(home_.context, [this, backend, most, tenant = std::string(tenant), keys = std::move(keys)]() mutable {
     waiting& mine = touched_[backend];
     for (std::string& each : keys) {
-      if (mine.keys.size() == most_touched) {
+      if (mine.keys.size() >= most) {
         counters_.left_out.fetch_add(1, std::memory_order_relaxed);
         continue;
       }
