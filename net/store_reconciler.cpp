@@ -84,7 +84,32 @@ std::uint32_t store_reconciler::age() const noexcept {
 
 void store_reconciler::take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
                                   std::span<const placement> found) {
-  apply(backend, tenant, keys, found, always);
+  const steady::time_point moment = steady::now();
+  const std::uint32_t now = objects_.now();
+  std::vector<std::string> fresh;
+  std::vector<placement> told;
+  std::vector<std::string> again;
+  objects_.read(backend, [&](const core::object_table& table) {
+    const std::uint32_t owner = table.find_owner(objects_.name(backend), tenant);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, keys[i]);
+      if (object == core::no_record) {
+        // It was known when it was asked for: an event has taken it away since.
+        if (!found[i].replicas.empty()) again.push_back(keys[i]);
+        continue;
+      }
+      const std::uint32_t since = object_shelves::ticks(moment - found[i].asked);
+      const std::uint32_t asked_at = now > since ? now - since : 0;
+      const std::uint32_t known = table.known_at(object);
+      if (known + 1 >= asked_at) again.push_back(keys[i]);  // too close to tell which was first
+      if (known > asked_at) continue;
+      fresh.push_back(keys[i]);
+      told.push_back(found[i]);
+    }
+  });
+  counters_.overtaken.fetch_add(keys.size() - fresh.size(), std::memory_order_relaxed);
+  if (!again.empty()) touch(backend, tenant, std::move(again));
+  apply(backend, tenant, fresh, told, always);
 }
 
 void store_reconciler::apply(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
