@@ -62,6 +62,8 @@ void apply_object_event(const event& what, const object_source& from, std::uint3
       const bool is_one_kind = scope.replica && !lists_replicas && !(removed != nullptr ? removed->all_media : object->all_media);
       if (is_one_kind) {
         remove_kind(table, owner, scope.object_key, *scope.replica, now_s);
+        const bool is_doubtful = tally.doubtful != nullptr && table.find(owner, scope.object_key) == no_record;
+        if (is_doubtful) tally.doubtful->push_back({tenant, scope.object_key});
       } else {
         table.remove(owner, scope.object_key, std::nullopt, now_s);
       }

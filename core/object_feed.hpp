@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/event.hpp"
 #include "core/object_table.hpp"
@@ -17,11 +18,20 @@ struct object_source {
   std::string tenant;
 };
 
+/// An object of which nothing is known any more, although nobody has said that it is gone.
+struct doubtful_object {
+  std::string tenant;
+  std::string key;
+};
+
 /// What events came to.
 struct object_tally {
   std::uint64_t stored = 0;   ///< replicas that are there now, and lists of them
   std::uint64_t removed = 0;  ///< replicas and objects that are not
   std::uint64_t refused = 0;  ///< events whose object could not be taken: bad key, or no room
+  /// Objects whose removal from one medium left nothing that is known of them: a store that moves objects between media without a word may
+  /// have them on another one. Null: nobody can be asked about that.
+  std::vector<doubtful_object>* doubtful = nullptr;
 };
 
 /// The backend an event is about.

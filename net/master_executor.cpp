@@ -52,16 +52,21 @@ asio::awaitable<bool> master_executor::pause(steady::duration how_long) {
 
 asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> keys, std::vector<std::size_t> places,
                                                      const std::string& tenant, time_point deadline, std::vector<placement>& found) {
+  const time_point asked = steady::now();
   auto answer = co_await caller_.call("GET", locate_target({}, keys, tenant), std::string(), deadline);
   if (!answer) co_return answer.error();
   if (answer->status == 404 && keys.size() == 1) {  // the whole list was not found
     found[places.front()].is_known = true;
+    found[places.front()].asked = asked;
     co_return error_code();
   }
   if (answer->status != 200) co_return error_code(errc::not_understood);
   auto read = read_placements(answer->body, keys);
   if (!read) co_return error_code(errc::not_understood);
-  for (std::size_t i = 0; i < places.size(); ++i) found[places[i]] = std::move((*read)[i]);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    found[places[i]] = std::move((*read)[i]);
+    found[places[i]].asked = asked;
+  }
   co_return error_code();
 }
 

@@ -49,6 +49,15 @@ bool object_shelves::clear_some(const core::cleared_objects& which) {
   });
 }
 
+void object_shelves::hand_over(std::uint32_t backend, std::vector<core::doubtful_object>& doubtful) const {
+  for (std::size_t at = 0; at < doubtful.size();) {
+    const std::string tenant = doubtful[at].tenant;
+    std::vector<std::string> keys;
+    for (; at < doubtful.size() && doubtful[at].tenant == tenant; ++at) keys.push_back(std::move(doubtful[at].key));
+    ask_(backend, tenant, std::move(keys));
+  }
+}
+
 bool object_shelves::apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally) {
   if (at.next_event == batch.events.size()) return true;
   if (const auto cleared = core::cleared_by(batch.events[at.next_event], from)) {
@@ -63,6 +72,8 @@ bool object_shelves::apply_some(const core::event_batch& batch, const core::obje
     return ++at.next_event == batch.events.size();
   }
   const std::uint32_t tick = now();
+  std::vector<core::doubtful_object> doubtful;
+  tally.doubtful = ask_ && can_be_asked(*backend) ? &doubtful : nullptr;
   write(*backend, [&](core::object_table& table) {
     for (std::size_t i = 0; i < events_per_hold && at.next_event < batch.events.size(); ++i, ++at.next_event) {
       const core::event& next = batch.events[at.next_event];
@@ -70,6 +81,8 @@ bool object_shelves::apply_some(const core::event_batch& batch, const core::obje
       core::apply_object_event(next, from, tick, table, tally);
     }
   });
+  tally.doubtful = nullptr;
+  hand_over(*backend, doubtful);
   return at.next_event == batch.events.size();
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -85,6 +86,10 @@ class object_shelves {
   };
   /// Applies the next few events of a batch; true when the batch is finished.
   [[nodiscard]] bool apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally);
+  /// Who asks a store about objects of which events have left nothing that is known, one tenant's at a time. `ask` is called on the
+  /// lanes of streams. To be called before there are any.
+  using doubt_call = std::function<void(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys)>;
+  void call_on_doubt(doubt_call ask) { ask_ = std::move(ask); }
   /// Nothing a backend's stream has said holds any more. Objects of a store that can be asked are doubted, those of others go, at most
   /// `budget` at a time. True when done.
   [[nodiscard]] bool forget_some(std::string_view backend, std::size_t budget);
@@ -122,6 +127,7 @@ class object_shelves {
   };
 
   [[nodiscard]] bool clear_some(const core::cleared_objects& which);
+  void hand_over(std::uint32_t backend, std::vector<core::doubtful_object>& doubtful) const;
 
   const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
   std::array<shelf, shelf_count> shelves_;
@@ -129,6 +135,7 @@ class object_shelves {
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
   std::array<entry, most_backends> entries_;
   std::atomic<std::uint32_t> known_{0};
+  doubt_call ask_;
 };
 
 }  // namespace kvc::net

@@ -65,7 +65,7 @@ class truth_sink {
   truth_sink& operator=(const truth_sink&) = delete;
   virtual ~truth_sink() = default;
 
-  /// The store said where `keys` are; `found` is as long. Home lane.
+  /// The store said where `keys` are, some time ago perhaps; `found` is as long. Home lane.
   virtual void take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
                           std::span<const placement> found) = 0;
 };

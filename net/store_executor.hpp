@@ -28,6 +28,8 @@ struct placement {
   bool is_known = false;                  ///< false: the store did not tell; then the rest means nothing
   std::vector<located_replica> replicas;  ///< none: it is gone
   std::uint64_t bytes = 0;                ///< size of the object; 0: not told
+  /// When the store was asked: what has happened since, it could not know. Never later than its answer.
+  std::chrono::steady_clock::time_point asked;
 
   [[nodiscard]] core::replica_set set() const noexcept {
     core::replica_set all;

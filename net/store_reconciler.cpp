@@ -18,6 +18,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_touched = 8'192;               ///< keys of one backend that wait to be read again
+constexpr std::size_t most_doubted = most_touched / 2;    ///< so many wait before events add no more
 constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
 constexpr std::uint32_t always = std::numeric_limits<std::uint32_t>::max();
@@ -83,7 +84,32 @@ std::uint32_t store_reconciler::age() const noexcept {
 
 void store_reconciler::take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
                                   std::span<const placement> found) {
-  apply(backend, tenant, keys, found, always);
+  const steady::time_point moment = steady::now();
+  const std::uint32_t now = objects_.now();
+  std::vector<std::string> fresh;
+  std::vector<placement> told;
+  std::vector<std::string> again;
+  objects_.read(backend, [&](const core::object_table& table) {
+    const std::uint32_t owner = table.find_owner(objects_.name(backend), tenant);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, keys[i]);
+      if (object == core::no_record) {
+        // It was known when it was asked for: an event has taken it away since.
+        if (!found[i].replicas.empty()) again.push_back(keys[i]);
+        continue;
+      }
+      const std::uint32_t since = object_shelves::ticks(moment - found[i].asked);
+      const std::uint32_t asked_at = now > since ? now - since : 0;
+      const std::uint32_t known = table.known_at(object);
+      if (known + 1 >= asked_at) again.push_back(keys[i]);  // too close to tell which was first
+      if (known > asked_at) continue;
+      fresh.push_back(keys[i]);
+      told.push_back(found[i]);
+    }
+  });
+  counters_.overtaken.fetch_add(keys.size() - fresh.size(), std::memory_order_relaxed);
+  if (!again.empty()) touch(backend, tenant, std::move(again));
+  apply(backend, tenant, fresh, told, always);
 }
 
 void store_reconciler::apply(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
@@ -126,10 +152,18 @@ void store_reconciler::apply(std::uint32_t backend, const std::string& tenant, s
 }
 
 void store_reconciler::touch(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {
-  asio::post(home_.context, [this, backend, tenant = std::string(tenant), keys = std::move(keys)]() mutable {
+  remember(backend, tenant, std::move(keys), most_touched);
+}
+
+void store_reconciler::doubt(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {
+  remember(backend, tenant, std::move(keys), most_doubted);
+}
+
+void store_reconciler::remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most) {
+  asio::post(home_.context, [this, backend, most, tenant = std::string(tenant), keys = std::move(keys)]() mutable {
     waiting& mine = touched_[backend];
     for (std::string& each : keys) {
-      if (mine.keys.size() == most_touched) {
+      if (mine.keys.size() >= most) {
         counters_.left_out.fetch_add(1, std::memory_order_relaxed);
         continue;
       }

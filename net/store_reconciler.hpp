@@ -28,10 +28,11 @@ namespace kvc::net {
 /// The looks at registered stores, and what comes of them.
 ///
 /// Story: a master says nothing about offload, promotion, removal of everything, lost segments and dead clients. So keys that somebody asks
-/// for are read again when they were last known long ago, and all others in turn, those known for longest first, some each second. What is
-/// different changes the table, is counted by kind, and goes to the index as events of the streams that speak for the backend. An event
-/// that came while the store was being asked is newer than its answer and stands. Promotions are told here as well (`take_truth`). Lane:
-/// `touch` and the counters from anywhere, the rest on the home lane.
+/// for are read again when they were last known long ago, and all others in turn, those known for longest first, some each second. A medium
+/// that loses the last known copy of an object may have handed it to another one, so that such keys are read as well. What is different
+/// changes the table, is counted by kind, and goes to the index as events of the streams that speak for the backend. An event that came
+/// while the store was being asked is newer than its answer and stands. Promotions are told here as well (`take_truth`). Lane: `touch`,
+/// `doubt` and the counters from anywhere, the rest on the home lane.
 class store_reconciler final : public truth_sink {
  public:
   store_reconciler(lane& home, object_shelves& objects, const store_settings& settings)
@@ -42,6 +43,9 @@ class store_reconciler final : public truth_sink {
 
   /// Somebody wants to know about these keys, and what is known is old. More than can be read are left to the sweep.
   void touch(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys);
+  /// Events have left nothing that is known of these keys, and their store may have them all the same: nobody else would ask for them, as
+  /// the sweep knows only what is in the table. They take at most half of the room, so that evictions cannot crowd out who asks.
+  void doubt(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys);
   /// How old knowledge must be for that, in ticks of the tables' clock.
   [[nodiscard]] std::uint32_t age() const noexcept;
 
@@ -74,6 +78,7 @@ class store_reconciler final : public truth_sink {
     std::vector<std::string> keys;
   };
 
+  void remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most);
   void apply(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys, std::span<const placement> found,
              std::uint32_t asked_at);
   [[nodiscard]] look next_touched(std::uint32_t backend, std::size_t most);

@@ -74,6 +74,9 @@ store_service::store_service(runtime& lanes, store_settings settings)
       truth_(lanes.at(0), objects_, settings_),
       promotions_(lanes.at(0), objects_, settings_, truth_),
       queries_(objects_, promotions_, settings_) {
+  objects_.call_on_doubt([this](std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys) {
+    truth_.doubt(backend, tenant, std::move(keys));
+  });
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     scratches_.push_back(std::make_unique<scratch>(objects_, promotions_, truth_, settings_.max_key_bytes));
   }

@@ -75,6 +75,7 @@ class store_play {
 
   // The end (sim_store_settling.cpp).
   [[nodiscard]] boost::asio::awaitable<void> settle();
+  [[nodiscard]] boost::asio::awaitable<void> hear_out();
   [[nodiscard]] boost::asio::awaitable<void> compare();
   [[nodiscard]] boost::asio::awaitable<std::vector<std::string>> differing(std::span<const std::string> among);
   [[nodiscard]] bool agrees(const std::string& key, std::int64_t told) const;

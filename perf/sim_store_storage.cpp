@@ -32,6 +32,7 @@ std::optional<std::string> store_storage::near(std::string_view where) const {
 }
 
 void store_storage::note(store_change::kind what, const std::string& key, const std::vector<store_replica>& before, const object* after) {
+  ++noted_;
   store_change& change = changes_.emplace_back();
   change.what = what;
   change.key = key;

@@ -101,6 +101,8 @@ class store_storage {
 
   /// What happened since the last call, in order.
   [[nodiscard]] std::vector<store_change> take_changes();
+  /// How many things have happened so far.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return noted_; }
 
  private:
   struct promotion {
@@ -130,6 +132,7 @@ class store_storage {
   bool has_pressure_ = false;
   counters counts_;
   std::vector<store_change> changes_;
+  std::uint64_t noted_ = 0;
 };
 
 }  // namespace kvc::sim

@@ -94,6 +94,25 @@ BOOST_AUTO_TEST_CASE(media_are_told_one_by_one_and_removed_together_or_one_by_on
   BOOST_TEST(table.first_of_block(7) == no_record);
 }
 
+BOOST_AUTO_TEST_CASE(what_leaves_its_last_known_medium_is_doubtful_and_what_is_removed_is_not) {
+  std::vector<core::doubtful_object> doubtful;
+  tally.doubtful = &doubtful;
+  apply(stored("both", memory, 1));
+  apply(stored("both", local_disk, 1));
+  apply(removed("both", memory, false));
+  apply(stored("deleted", memory, 2));
+  apply(removed("deleted", memory, true));
+  BOOST_TEST(doubtful.empty());
+
+  apply(stored("evicted", memory, 3));
+  apply(removed("evicted", memory, false));
+  apply(removed("unheard of", memory, false));
+  BOOST_REQUIRE(doubtful.size() == 2U);
+  BOOST_TEST(doubtful[0].key == "evicted");
+  BOOST_TEST(doubtful[0].tenant == "default");
+  BOOST_TEST(doubtful[1].key == "unheard of");
+}
+
 BOOST_AUTO_TEST_CASE(a_disk_that_is_not_named_may_be_either) {
   apply(listed("key", core::object_event::change::stored, {{core::medium_id::disk, "a", disk}, {core::medium_id::cpu, "b", memory}}));
   apply(removed("key", local_disk, false));

@@ -46,6 +46,16 @@ struct short_fixture : promotion_fixture {
   short_fixture() : promotion_fixture(settings()) {}
 };
 
+/// A promotion that does not come about ends some time after its last look.
+struct late_fixture : promotion_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = quick_stores();
+    with.prefetch_deadline = std::chrono::milliseconds(1'500);
+    return with;
+  }
+  late_fixture() : promotion_fixture(settings()) {}
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(store_promotions)
@@ -122,6 +132,20 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_vanishes_meanwhile_is_gone, promotion_fixture
   BOOST_TEST(ended("gone") == 1);
   BOOST_TEST(prefetch() == R"({"exists":0,"prefetch":"none"})");
   BOOST_TEST(metric(R"(kvc_store_reconcile_total{difference="vanished"})") == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_promotion_has_seen_long_ago_does_not_bring_back_what_is_removed, late_fixture) {
+  add_store(master.url());
+  master.set(on_hit::nothing);
+  BOOST_TEST(prefetch() == started);
+  BOOST_REQUIRE(eventually([&] { return master.hits("ssd") == 2; }));
+  master.babble("garbage");  // no look after this one is answered
+  master.remove("ssd");
+  publish({listed("ssd", {})});
+  BOOST_REQUIRE(becomes(R"({"key":"ssd"})", R"({"exists":0})"));
+
+  BOOST_TEST(has_ended("failed"));
+  BOOST_TEST(exist(R"({"key":"ssd"})") == R"({"exists":0})");
 }
 
 BOOST_FIXTURE_TEST_CASE(another_master_leads, promotion_fixture) {

@@ -27,6 +27,29 @@ struct truth_fixture : store_fixture {
   stub_master master;
 };
 
+/// Nothing gets old: only what somebody asks for is read.
+struct calm_fixture : store_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = watchful_stores();
+    with.reconcile_age = std::chrono::hours(1);
+    return with;
+  }
+  calm_fixture() : store_fixture(settings()) { open_pool(); }
+
+  /// What a store says that names media one by one.
+  static core::event in_memory(const std::string& key, core::object_event::change what) {
+    core::object_event event;
+    event.scope.object_key = key;
+    event.scope.model = "m";
+    event.scope.block_size = 4;
+    event.scope.medium = core::medium_id::cpu;
+    event.what = what;
+    return event;
+  }
+
+  stub_master master;
+};
+
 /// The hash of the first block of `tokens`, as the standard has it, and a key that says so.
 std::uint64_t block_of(const std::vector<std::uint32_t>& tokens, std::size_t index) {
   std::vector<core::local_hash> locals;
@@ -89,6 +112,21 @@ BOOST_AUTO_TEST_CASE(an_object_nobody_told_about_is_found_by_asking_for_it) {
 
   BOOST_TEST(becomes(R"({"key":"silent","backend_id":"store-1"})", R"({"exists":1})"));
   BOOST_TEST(differences("appeared") == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_memory_has_given_to_a_disk_without_a_word_is_found_although_nobody_asks, calm_fixture) {
+  using change = core::object_event::change;
+  master.put("moved", {.local_disk = true});
+  add_store(master.url());
+
+  // No probe in between: it would have the keys read.
+  publish({in_memory("moved", change::stored), in_memory("gone", change::stored), in_memory("moved", change::removed),
+           in_memory("gone", change::removed)},
+          net::event_form::mooncake_branch);
+
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 1; }));
+  BOOST_TEST(exist(R"({"keys":["moved","gone"]})") == R"({"exists":[1,0]})");
+  BOOST_TEST(metric(R"(kvc_store_objects{medium="memory"})") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(differences_reach_the_index) {
