@@ -158,15 +158,16 @@ void lane_blocks::hold_stretch(const run_stretch& part, std::span<const engine_h
   }
 }
 
-std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names, std::uint16_t home,
-                                         medium_id medium, apply_tally& tally) {
+std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
+                                         std::uint16_t home, medium_id medium, apply_tally& tally) {
   if (!waiting_.empty()) return 0;  // something may wait for each of these names
+  const std::uint32_t start = part.start + done;
   if (!odd_.empty()) {
+    if (!holdings_.may_extend(part.in, medium, start)) return 0;  // else every name of a long rest would be looked at once per block
     const auto odd = std::ranges::find_if(names, [&](engine_hash name) { return odd_.contains(name); });
     names = names.first(static_cast<std::size_t>(odd - names.begin()));
   }
   if (names.empty()) return 0;
-  const std::uint32_t start = part.start + done;
   const std::uint32_t which = holdings_.open(runs_of(home), part.in, home, medium);
   const holding& in = holdings_.at(which);
   if (options_.copy_counting && start < in.cutoff) return 0;  // further copies have to be counted

@@ -13,7 +13,9 @@ bool bit_of(const std::vector<std::uint64_t>& bits, std::uint32_t offset) noexce
   return offset / 64 < bits.size() && (bits[offset / 64] >> (offset % 64) & 1) != 0;
 }
 
-std::uint32_t words_for(std::uint32_t blocks) noexcept { return (blocks + 63) / 64; }
+std::uint32_t words_for(std::uint32_t blocks) noexcept {
+  return (blocks + 63) / 64;
+}
 
 /// The first block from `from` on that is not held.
 std::uint32_t first_gap(const held_bits& held, std::uint32_t from) noexcept {
@@ -32,7 +34,9 @@ lane_holdings::lane_holdings(worker_id worker, std::shared_ptr<lane_names> names
   names_->enroll(worker_, this);
 }
 
-lane_holdings::~lane_holdings() { names_->dismiss(worker_); }
+lane_holdings::~lane_holdings() {
+  names_->dismiss(worker_);
+}
 
 std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
   const std::uint32_t* const found = by_run_.find(key(in, medium));
@@ -114,6 +118,11 @@ void lane_holdings::choose_list(holding& in, std::uint64_t space, std::uint32_t 
     in.list = is_here ? spot->list : names_->open(in.in, space, start);
   }
   ++names_->at(in.list).users;
+}
+
+bool lane_holdings::may_extend(const run* in, medium_id medium, std::uint32_t start) const {
+  const std::uint32_t which = find(in, medium);
+  return which == none ? start == 0 : !all_[which].more && start <= all_[which].cutoff;
 }
 
 lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t space, std::uint32_t start,

@@ -1,7 +1,6 @@
 // What one worker holds of each run, on its lane: a cutoff where that says it all, bit by bit where it does not.
 #pragma once
 
-#include <boost/container/flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,8 @@
 #include <span>
 #include <utility>
 #include <vector>
+
+#include <boost/container/flat_map.hpp>
 
 #include "core/gradual_map.hpp"
 #include "core/ids.hpp"
@@ -25,30 +26,30 @@ struct holding {
 
   /// Kept while the plainly held blocks are not just the first `cutoff` ones, or blocks are held under other names.
   struct exceptions {
-    std::vector<std::uint64_t> plain;                             ///< bit per block
-    boost::container::flat_map<std::uint32_t, std::uint32_t> odd; ///< block -> how many odd names mean it
-    held_bits* held = nullptr;                                    ///< plain or odd; what readers see
-    std::uint32_t count = 0;                                      ///< blocks held
+    std::vector<std::uint64_t> plain;                              ///< bit per block
+    boost::container::flat_map<std::uint32_t, std::uint32_t> odd;  ///< block -> how many odd names mean it
+    held_bits* held = nullptr;                                     ///< plain or odd; what readers see
+    std::uint32_t count = 0;                                       ///< blocks held
   };
 
-  run* in = nullptr;               ///< pinned; null: unused
+  run* in = nullptr;  ///< pinned; null: unused
   run_store* store = nullptr;
-  cell_ref cell;                   ///< none while nothing is held
-  std::uint32_t list = no_list;    ///< names under which blocks are plainly held
-  std::uint32_t cutoff = 0;        ///< leading blocks held without a break
-  std::uint16_t home = 0;          ///< the caller's number of the partition
+  cell_ref cell;                 ///< none while nothing is held
+  std::uint32_t list = no_list;  ///< names under which blocks are plainly held
+  std::uint32_t cutoff = 0;      ///< leading blocks held without a break
+  std::uint16_t home = 0;        ///< the caller's number of the partition
   medium_id medium{};
-  std::uint32_t slot = no_slot;    ///< of the worker on this medium in this partition; none when there were none left
+  std::uint32_t slot = no_slot;  ///< of the worker on this medium in this partition; none when there were none left
   std::unique_ptr<exceptions> more;
 };
 
 /// A worker's holdings.
 ///
-/// A block is held plainly under a name when that name is written down for it in the list of the holding (see lane_names) and means one copy:
-/// then the cutoff, or one bit, is all there is to remember. What else may be (several names, copies, names that the list refuses) is odd: the
-/// caller remembers the names, and only the number of odd names per block is kept here. A name that is plain is so at one block only.
-/// Every change is published to readers before the call returns.
-/// Lane: all members on the worker's lane. What they look at is pinned by the holdings themselves.
+/// A block is held plainly under a name when that name is written down for it in the list of the holding (see lane_names) and means one
+/// copy: then the cutoff, or one bit, is all there is to remember. What else may be (several names, copies, names that the list refuses) is
+/// odd: the caller remembers the names, and only the number of odd names per block is kept here. A name that is plain is so at one block
+/// only. Every change is published to readers before the call returns. Lane: all members on the worker's lane. What they look at is pinned
+/// by the holdings themselves.
 class lane_holdings {
  public:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;
@@ -70,21 +71,23 @@ class lane_holdings {
   void close_if_empty(std::uint32_t which);
 
   /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
-  /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves it
-  /// right behind, would become a run per step otherwise. What is cut off is held by nobody, or, if it is short, by one worker of this lane,
-  /// who takes it along into a run of its own. `visits`: how often the caller visits the run just now.
+  /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves
+  /// it right behind, would become a run per step otherwise. What is cut off is held by nobody, or, if it is short, by one worker of this
+  /// lane, who takes it along into a run of its own. `visits`: how often the caller visits the run just now.
   void make_way(run_store& store, run_place behind, std::span<const local_hash> locals, std::uint32_t visits);
   [[nodiscard]] const holding& at(std::uint32_t which) const noexcept { return all_[which]; }
   /// The names under which a holding's blocks are plainly held. Precondition: it has a list.
   [[nodiscard]] const naming& names_of(const holding& of) const noexcept { return std::as_const(*names_).at(of.list); }
 
-  /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving the
-  /// cutoff alone: `repeated` were. Stops before anything that needs more.
+  /// How many blocks from `start` on, which begins no later than the cutoff, now are or already were plainly held under `names` by moving
+  /// the cutoff alone: `repeated` were. Stops before anything that needs more.
   struct extended {
     std::uint32_t repeated = 0;
     std::uint32_t added = 0;
   };
   [[nodiscard]] extended extend(std::uint32_t which, std::uint64_t space, std::uint32_t start, std::span<const engine_hash> names);
+  /// Whether `extend` would do anything at all for a block at `start`.
+  [[nodiscard]] bool may_extend(const run* in, medium_id medium, std::uint32_t start) const;
 
   /// Holds one block plainly. False, and nothing changed, when the list has or takes no such name for it.
   [[nodiscard]] bool hold_plain(std::uint32_t which, std::uint64_t space, std::uint32_t offset, engine_hash name);
@@ -160,11 +163,11 @@ class lane_holdings {
   gradual_map<std::uint64_t, std::uint32_t> by_run_;
   paged_list<holding, 64> all_;
   std::vector<std::uint32_t> unused_;
-  std::vector<slot_use> slots_;        ///< few: partitions times media
-  media_mask media_ = 0;               ///< ever used
+  std::vector<slot_use> slots_;  ///< few: partitions times media
+  media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
-  std::uint32_t last_ = none;          ///< where the last name was found
+  std::uint32_t last_ = none;  ///< where the last name was found
   std::uint32_t last_offset_ = 0;
 };
 

@@ -24,7 +24,7 @@ std::uint64_t name_table::new_segment(unsigned bits) {
     made = new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
   }
   counts_.push_back({.used = 0, .bits = static_cast<std::uint16_t>(bits)});
-  return reinterpret_cast<std::uintptr_t>(made) | window_of(bits) | std::uint64_t{number} << address_bits;
+  return word_for(number, made, window_of(bits));
 }
 
 /// Precondition: there is room somewhere.
@@ -44,8 +44,8 @@ void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::ui
 
 bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_records& all) {
   if (directory_.empty()) directory_.push_back(new_segment(0));
-  for (std::size_t number = directory_word(hash) >> address_bits; counts_[number].used >= limit_of(number);
-       number = directory_word(hash) >> address_bits) {
+  for (std::size_t number = number_in(directory_word(hash)); counts_[number].used >= limit_of(number);
+       number = number_in(directory_word(hash))) {
     if (!divide(hash, all)) return false;
   }
   ++count_of(hash).used;
@@ -95,8 +95,8 @@ struct name_table::division {
 
 bool name_table::divide(std::uint64_t hash, const named_records& all) {
   const std::uint64_t old_word = directory_word(hash);
-  const std::size_t old_number = old_word >> address_bits;
-  if (counts_[old_number].bits == most_bits) return false;
+  const std::size_t old_number = number_in(old_word);
+  if (!may_deepen(counts_[old_number].bits)) return false;
   if (counts_[old_number].bits == bits_) {
     std::vector<std::uint64_t> twice(directory_.size() * 2);
     for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = directory_[i / 2];
@@ -112,7 +112,7 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   for (std::size_t at = 0; at < buckets; ++at) parts.take(old[at], at);
   parts.ask(all);
   counts_[old_number].used = static_cast<std::uint16_t>(counts_[old_number].used - parts.moved);
-  counts_[high_word >> address_bits].used = parts.moved;
+  counts_[number_in(high_word)].used = parts.moved;
   const std::size_t span = std::size_t{1} << (bits_ - bits);
   const std::size_t first = static_cast<std::size_t>(hash >> (64 - bits_)) / (2 * span) * (2 * span);
   for (std::size_t i = 0; i < span; ++i) {

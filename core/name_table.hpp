@@ -62,8 +62,8 @@ class name_table {
   template <class IsIt>
   [[nodiscard]] bool find(std::uint64_t hash, IsIt is_it) const;
 
-  /// Adds a place; `all` knows every place of the table but this one. False when the table cannot grow any further (after some 100 million
-  /// entries).
+  /// Adds a place; `all` knows every place of the table but this one. False when the table cannot grow any further: after some seven
+  /// billion entries, or earlier where hashes have been chosen to agree in far more leading bits than chance would have it.
   [[nodiscard]] bool add(std::uint64_t hash, std::uint32_t place, const named_records& all);
 
   /// Takes a place out; nothing happens when it is not there.
@@ -77,7 +77,9 @@ class name_table {
   static constexpr std::size_t buckets = 256;
   static constexpr std::size_t fewest_to_split = buckets * ways * 9 / 16;
   static constexpr std::size_t most_to_split = buckets * ways * 7 / 8;
-  static constexpr unsigned most_bits = 16;  ///< leading bits of the hash that choose a segment
+  static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
+  static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
+  static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
 
   struct alignas(64) bucket {
     std::array<std::uint16_t, ways> tags{};  ///< 0: empty
@@ -101,18 +103,36 @@ class name_table {
     }
   };
   static_assert(sizeof(bucket) == 64);
-  using segment = std::array<bucket, buckets>;
+  /// At the beginning of a page of memory, so that a directory word has room beside its address.
+  struct alignas(4096) segment {
+    std::array<bucket, buckets> lines;
+
+    [[nodiscard]] bucket& operator[](std::size_t at) noexcept { return lines[at]; }
+    [[nodiscard]] const bucket& operator[](std::size_t at) const noexcept { return lines[at]; }
+  };
 
   /// What is known of a segment beside its entries.
   struct segment_count {
     std::uint16_t used = 0;
     std::uint16_t bits = 0;  ///< leading bits of the hash that all entries share
   };
-  /// Number, address and tag window of a segment in one word: user addresses have 48 bits, of which segments leave the last six free.
+  /// Number, address and tag window of a segment in one word: user addresses have 48 bits, of which segments leave the last twelve free.
+  /// From the top: 16 bits of the number, 36 of the address, 6 more of the number, 6 of the window.
   static constexpr unsigned address_bits = 48;
-  static constexpr std::uint64_t window_mask = 63;
-  static constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - 1 - window_mask;
+  static constexpr unsigned window_bits = 6;
+  static constexpr std::uint64_t window_mask = (1U << window_bits) - 1;
+  static constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - alignof(segment);
+  static constexpr unsigned low_number_bits = 64 - address_bits;
+  static_assert(low_number_bits + 12 - window_bits == most_bits);
   static constexpr unsigned window_step = 4;
+
+  static std::uint64_t word_for(std::size_t number, const segment* at, unsigned window) noexcept {
+    return std::uint64_t{number} << address_bits | reinterpret_cast<std::uintptr_t>(at) | number >> low_number_bits << window_bits | window;
+  }
+  static std::size_t number_in(std::uint64_t word) noexcept {
+    constexpr std::uint64_t high_mask = (1U << (most_bits - low_number_bits)) - 1;
+    return static_cast<std::size_t>(word >> address_bits | (word >> window_bits & high_mask) << low_number_bits);
+  }
 
   /// How many leading bits of the hash the tags of a segment leave out, which has `bits` in common.
   static constexpr unsigned window_of(unsigned bits) noexcept {
@@ -133,7 +153,7 @@ class name_table {
     return address_in(directory_word(hash));
   }
   [[nodiscard]] segment_count& count_of(std::uint64_t hash) noexcept {
-    return counts_[directory_word(hash) >> address_bits];
+    return counts_[number_in(directory_word(hash))];
   }
   /// How many entries segment `number` takes. Not the same for all, which would all be nearly full at one time, and slow, and half empty at
   /// another.
@@ -142,6 +162,11 @@ class name_table {
   }
   static void put(segment& into, std::size_t home, std::uint16_t tag, std::uint32_t place) noexcept;
   struct division;
+  /// Whether a segment may be told from others by one more bit: a directory has two words for each bit of the deepest.
+  [[nodiscard]] bool may_deepen(unsigned bits) const noexcept {
+    const unsigned by_chance = static_cast<unsigned>(std::bit_width(counts_.size()));
+    return bits < always_bits || (bits < most_bits && bits < by_chance + beyond_chance);
+  }
   [[nodiscard]] bool divide(std::uint64_t hash, const named_records& all);
   /// A word for the directory.
   [[nodiscard]] std::uint64_t new_segment(unsigned bits);

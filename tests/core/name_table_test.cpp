@@ -19,6 +19,17 @@ class written final : public core::named_records {
   void expect_at(unsigned, std::uint32_t) const noexcept override {}
 };
 
+/// Hashes that begin with four zeros, as if they were a sixteenth of the names of a table.
+class a_sixteenth final : public core::named_records {
+ public:
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override {
+    std::uint64_t mixed = (place + 1ULL) * 0x9E37'79B9'7F4A'7C15U;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58'476D'1CE4'E5B9U;
+    return (mixed ^ mixed >> 27) >> 4;
+  }
+  void expect_at(unsigned, std::uint32_t) const noexcept override {}
+};
+
 bool has(const core::name_table& table, std::uint64_t hash, std::uint32_t wanted) {
   return table.find(hash, [&](std::uint32_t place) { return place == wanted; });
 }
@@ -77,6 +88,18 @@ BOOST_AUTO_TEST_CASE(a_full_segment_that_cannot_be_divided_refuses) {
   BOOST_TEST(accepted > 1'000U);
   BOOST_TEST(accepted < 3'000U);
   for (std::uint32_t i = 0; i < accepted; ++i) BOOST_REQUIRE(has(table, i, i));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_as_deep_as_a_hundred_million_names_make_it_goes_on) {
+  // Its segments were once told apart by 16 bits at most, and a lane that had come to 92 million names took no more of them.
+  core::name_table table;
+  const a_sixteenth all;
+  constexpr std::uint32_t names = 10'000'000;
+  std::uint32_t accepted = 0;
+  while (accepted < names && table.add(all.hash_at(accepted), accepted, all)) ++accepted;
+
+  BOOST_TEST(accepted == names);
+  for (std::uint32_t i = 0; i < accepted; i += 1'000) BOOST_REQUIRE(has(table, all.hash_at(i), i));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
