@@ -1,39 +1,26 @@
 // A made-up outside world for reading configuration: arguments, variables and a file that goes away with the test.
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
 
 #include "app/config.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace kvc::test {
 
-/// A file in a directory of its own, both removed at the end.
+/// A file in a folder of its own, both removed at the end.
 class temporary_file {
  public:
-  explicit temporary_file(std::string_view text) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kvc-config-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ + "/conductor.json";
-    std::ofstream(path_, std::ios::binary) << text;
-  }
-  ~temporary_file() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
-  temporary_file(const temporary_file&) = delete;
-  temporary_file& operator=(const temporary_file&) = delete;
+  explicit temporary_file(std::string_view text) { std::ofstream(path_, std::ios::binary) << text; }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
-  std::string directory_;
-  std::string path_;
+  temporary_folder folder_;
+  std::string path_ = folder_.file("conductor.json");
 };
 
 /// Inputs that know nothing of the machine the test runs on.

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -19,6 +18,7 @@
 #include "perf/report_run.hpp"
 #include "perf/report_scale.hpp"
 #include "perf/sim_dialect.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace kvc;
 
@@ -114,19 +114,18 @@ BOOST_AUTO_TEST_CASE(a_short_soak_passes) {
 
 BOOST_AUTO_TEST_CASE(a_quick_report_is_whole) {
   // The page must have every plot it promises, and need nothing from elsewhere.
-  std::string folder = (std::filesystem::temp_directory_path() / "kvc-report-XXXXXX").string();
-  BOOST_REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const test::temporary_folder folder;
   perf::report_plan plan;
-  plan.folder = folder;
+  plan.folder = folder.path().string();
   plan.program = server;
   plan.is_quick = true;
   plan.remark = "5 < 6 & \"so\"";
   const auto said = perf::run_report(plan, "kv-conductor-bench report --quick");
   BOOST_REQUIRE_MESSAGE(said.has_value(), (said ? std::string() : said.error()));
-  const std::string page = contents(std::filesystem::path(folder) / "report.html");
+  const std::string page = contents(folder.path() / "report.html");
   for (const char* name : {"throughput", "latency", "memory", "queries", "recovery", "routing", "scale"}) {
     BOOST_TEST_CONTEXT(name) {
-      const std::string svg = contents(std::filesystem::path(folder) / ("report-" + std::string(name) + ".svg"));
+      const std::string svg = contents(folder.path() / ("report-" + std::string(name) + ".svg"));
       BOOST_TEST(svg.starts_with("<svg "));
       BOOST_TEST(svg.find("commit ") != std::string::npos);
       BOOST_TEST(svg.find("--quick") != std::string::npos);  // of the command, which may go over two lines
@@ -139,7 +138,6 @@ BOOST_AUTO_TEST_CASE(a_quick_report_is_whole) {
   BOOST_TEST(page.find("href=") == std::string::npos);
   BOOST_TEST(said->find("one node carries") != std::string::npos);
   BOOST_TEST(said->find("measured points") != std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_CASE(ticks_are_round_and_cover_the_values) {

@@ -1,19 +1,16 @@
 #include "tests/system/local_socket.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <array>
+#include <cerrno>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <filesystem>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace kvc::test {
@@ -95,10 +92,6 @@ std::string http_get(std::uint16_t port, const std::string& target) {
 }
 
 notify_socket::notify_socket() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "kvc-notify-XXXXXX").string();
-  check(mkdtemp(pattern.data()) != nullptr, "mkdtemp");
-  directory_ = pattern;
-  path_ = directory_ + "/socket";
   descriptor_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   check(descriptor_ >= 0, "socket");
   sockaddr_un address{};
@@ -109,8 +102,6 @@ notify_socket::notify_socket() {
 
 notify_socket::~notify_socket() {
   close(descriptor_);
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
 }
 
 bool notify_socket::wait_for(std::string_view text, std::chrono::milliseconds patience) {

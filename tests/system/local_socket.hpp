@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace kvc::test {
 
 /// A TCP connection to this machine, or a listener on it. Waiting ends after a minute.
@@ -48,8 +50,8 @@ class notify_socket {
 
  private:
   int descriptor_ = -1;
-  std::string directory_;
-  std::string path_;
+  temporary_folder folder_;
+  std::string path_ = folder_.file("socket");
   std::string all_;
 };
 
