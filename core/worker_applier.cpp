@@ -248,7 +248,9 @@ media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const 
 }
 
 bool worker_applier::clears_everything(const cleared_event& cleared) const {
-  const media_mask ever = member_.media_seen->load(std::memory_order_relaxed);
+  // Its own medium is used by every publisher, and what is lost may be all that was ever said of it.
+  const media_mask seen = member_.media_seen->load(std::memory_order_relaxed);
+  const auto ever = static_cast<media_mask>(seen | mask_of(registration_.medium));
   return !names_dimensions(cleared.scope) && (ever & ~media_cleared_by(cleared)) == 0;
 }
 

@@ -67,7 +67,8 @@ class worker_applier {
     return blocks_.evict_some(pass, budget, before_first, tally);
   }
 
-  /// Whether such an event means every block the worker has ever stored, wherever it lies.
+  /// Whether such an event means every block the worker has ever stored, wherever it lies, also those that were never heard of: all media it has
+  /// been heard to use, and its own.
   [[nodiscard]] bool clears_everything(const cleared_event& cleared) const;
 
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }

@@ -121,4 +121,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_answered_is_right_or_said_to_be_incomplete, chao
   BOOST_TEST(incomplete < streams / 2);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_has_failed_once_does_not_fail_again, chaos_fixture) {
+  // A stream joined late, whose lost batches were forgiven because a medium was cleared that they never spoke of.
+  run(1'795'294'590, 1);
+
+  BOOST_REQUIRE(verdicts.size() == 1U);
+  for (const std::string& complaint : verdicts.front().complaints) BOOST_ERROR(complaint);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

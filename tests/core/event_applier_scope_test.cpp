@@ -81,6 +81,19 @@ BOOST_AUTO_TEST_CASE(a_clear_of_a_pool_or_of_the_standard_means_every_medium) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_clear_of_another_medium_is_not_one_of_everything) {
+  // A stream that was joined late, and has spoken of nothing yet: what was lost will have been on its own medium.
+  const event_batch batch;
+  stream at(registered(publisher_type::standard));
+  BOOST_TEST(!at.applier->clears_everything(cleared_event{.scope = on(medium_id::disk)}, batch));
+  at.store({11}, {1, 2}, on(medium_id::disk));
+  BOOST_TEST(!at.applier->clears_everything(cleared_event{.scope = on(medium_id::disk)}, batch));
+  BOOST_TEST(!at.applier->clears_everything(cleared_event{.scope = on(medium_id::gpu)}, batch));
+  BOOST_TEST(at.applier->clears_everything(cleared_event{}, batch));
+  stream device(registered(publisher_type::vllm));
+  BOOST_TEST(device.applier->clears_everything(cleared_event{}, batch));
+}
+
 BOOST_AUTO_TEST_CASE(a_clear_takes_the_partitions_that_agree_with_what_it_names) {
   // The envelope names dimensions; those it leaves out are not restricted.
   const event_scope sql = with_adapter("sql");
