@@ -7,6 +7,7 @@ using frame = std::span<const std::byte>;
 
 constexpr std::size_t live_frames = 3;
 constexpr std::size_t most_replay_frames = 4;
+constexpr std::size_t request_frames = 3;
 constexpr std::size_t seqno_bytes = 8;
 
 std::uint64_t read_big_endian(frame bytes) {
@@ -43,6 +44,12 @@ result<replay_frames> read_replay(std::span<const frame> frames) {
   reply.batch.number = core::seqno{read_big_endian(before)};
   reply.batch.payload = last;
   return reply;
+}
+
+result<asked_replay> read_replay_request(std::span<const frame> frames) {
+  if (frames.size() != request_frames) return errc::bad_frame_count;
+  if (frames[2].size() != seqno_bytes) return errc::bad_seqno_frame;
+  return asked_replay{text(frames[0]), core::seqno{read_big_endian(frames[2])}};
 }
 
 seqno_frame::seqno_frame(core::seqno number) noexcept : bytes_{} {

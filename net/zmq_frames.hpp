@@ -62,4 +62,14 @@ class replay_request {
   seqno_frame number_;
 };
 
+/// Such a request as the router of a publisher receives it: who asks comes first. The view lives as long as its frame.
+struct asked_replay {
+  std::string_view asker;
+  core::seqno first{};
+};
+
+/// Reads it; for publishers of ours, which tests and load have. Errors: `bad_frame_count`, `bad_seqno_frame`.
+[[nodiscard]] result<asked_replay> read_replay_request(std::span<const std::span<const std::byte>> frames);
+[[nodiscard]] result<asked_replay> read_replay_request(const zmq_message& message);
+
 }  // namespace kvc::net

@@ -35,4 +35,8 @@ result<replay_frames> read_replay(const zmq_message& message) {
   return read_replay(frame_list(message).view());
 }
 
+result<asked_replay> read_replay_request(const zmq_message& message) {
+  return read_replay_request(frame_list(message).view());
+}
+
 }  // namespace kvc::net

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <sys/prctl.h>
@@ -31,12 +30,6 @@ net::zmq_options without_loss() {
   net::zmq_options chosen;
   chosen.send_high_water = 0;  // a whole replay fits: it is bounded by what is kept
   return chosen;
-}
-
-std::uint64_t from_big_endian(std::span<const std::byte> bytes) {
-  std::uint64_t number = 0;
-  for (const auto byte : bytes) number = number << 8 | std::to_integer<std::uint64_t>(byte);
-  return number;
 }
 
 void note(std::array<char, ingest_board::max_endpoint + 1>& into, const std::string& endpoint) {
@@ -155,11 +148,11 @@ void ingest_publisher::answer_replays() {
 }
 
 void ingest_publisher::answer_replay(outlet& from, const net::zmq_message& request) {
-  if (request.size() != 3 || request.frame(2).size() != 8) return;  // as vLLM: no answer to what is no request
+  const auto asked = net::read_replay_request(request);
+  if (!asked) return;  // as vLLM: no answer to what is no request
   if (board_.replay_asked_ns == 0) board_.replay_asked_ns = ingest_now();
-  const auto identity = request.frame(0);
-  const std::string_view asker(reinterpret_cast<const char*>(identity.data()), identity.size());
-  std::uint64_t number = std::max(from_big_endian(request.frame(2)), load_.first_number);
+  const std::string_view asker = asked->asker;
+  std::uint64_t number = std::max(asked->first.get(), load_.first_number);
   for (; number < from.next; ++number) {
     const net::seqno_frame frame(core::seqno{number});
     const std::array<std::string_view, 5> frames{asker, std::string_view(), std::string_view(), frame.view(), payload_of(from, number)};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <span>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -318,18 +317,17 @@ asio::awaitable<void> chaos_publisher::serve(std::shared_ptr<net::zmq_socket> so
     // An hour stands for "whenever it comes": a publisher has no claim to requests.
     const auto failed = co_await socket->receive(request, clock::now() + std::chrono::hours(1));
     if (failed == net::errc::cancelled || failed == net::errc::closed) co_return;
-    if (failed || request.size() != 3 || request.frame(2).size() != 8 || setup_.is_silent) continue;
-    std::uint64_t first = 0;
-    for (const std::byte each : request.frame(2)) first = first << 8 | std::to_integer<std::uint64_t>(each);
+    if (failed || setup_.is_silent) continue;
+    const auto asked = net::read_replay_request(request);
+    if (!asked) continue;
+    const std::uint64_t first = asked->first.get();
     note("asked for " + std::to_string(first));
     if (!is_healed_ && setup_.chances.strikes(fault::request_ignored, replay_luck_)) {
       faults_.add(fault::request_ignored);
       losses_.anything = true;  // whoever was not answered may ask less often from now on
       continue;
     }
-    const auto identity = request.frame(0);
-    std::string asker(reinterpret_cast<const char*>(identity.data()), identity.size());
-    co_await answer(socket, std::move(asker), first, incarnation);
+    co_await answer(socket, std::string(asked->asker), first, incarnation);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -11,23 +10,12 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "net/zmq_frames.hpp"
+
 namespace kvc::sim {
 namespace {
 
-constexpr std::uint64_t end_of_replay = ~std::uint64_t{0};
 constexpr std::uint64_t replies_per_turn = 64;
-
-std::array<char, 8> big_endian(std::uint64_t number) {
-  std::array<char, 8> bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(number >> (56 - 8 * i));
-  return bytes;
-}
-
-std::uint64_t from_big_endian(std::span<const std::byte> bytes) {
-  std::uint64_t number = 0;
-  for (const auto byte : bytes) number = number << 8 | std::to_integer<std::uint64_t>(byte);
-  return number;
-}
 
 net::encode_options form_of(event_form events, hash_form hashes) {
   net::encode_options chosen;
@@ -69,8 +57,8 @@ void publisher::publish(core::event_batch batch) {
   net::encode_batch(batch, media_, form_, payload);
   kept_bytes_ += payload.size();
 
-  const auto number = big_endian(next_seqno_++);
-  const std::array<std::string_view, 3> frames{std::string_view(), std::string_view(number.data(), number.size()), payload};
+  const net::seqno_frame number(core::seqno{next_seqno_++});
+  const std::array<std::string_view, 3> frames{std::string_view(), number.view(), payload};
   // A publisher never waits: what a subscriber has no room for is lost to it, and the gap tells it to ask for a replay.
   static_cast<void>(live_.try_send(frames));
 
@@ -88,15 +76,13 @@ asio::awaitable<void> publisher::replay(std::string asker, std::uint64_t first) 
     const std::uint64_t oldest = next_seqno_ - kept_.size();
     if (number < oldest) number = oldest;
     if (number >= end) break;
-    const auto bytes = big_endian(number);
-    const std::array<std::string_view, 5> frames{asker, std::string_view(), std::string_view(),
-                                                 std::string_view(bytes.data(), bytes.size()), kept_[number - oldest]};
+    const net::seqno_frame frame(core::seqno{number});
+    const std::array<std::string_view, 5> frames{asker, std::string_view(), std::string_view(), frame.view(), kept_[number - oldest]};
     if (replay_.try_send(frames)) co_return;
     if (number % replies_per_turn == 0) co_await asio::post(executor_, asio::use_awaitable);
   }
-  const auto bytes = big_endian(end_of_replay);
-  const std::array<std::string_view, 5> frames{asker, std::string_view(), std::string_view(), std::string_view(bytes.data(), bytes.size()),
-                                               std::string_view()};
+  const net::seqno_frame end_frame(core::seqno{net::end_of_replay});
+  const std::array<std::string_view, 5> frames{asker, std::string_view(), std::string_view(), end_frame.view(), std::string_view()};
   static_cast<void>(replay_.try_send(frames));
 }
 
@@ -109,11 +95,10 @@ asio::awaitable<void> publisher::serve_replays() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
     const auto failed = co_await replay_.receive(request, deadline);
     if (failed == net::errc::cancelled || failed == net::errc::closed) co_return;
-    if (failed || request.size() != 3 || request.frame(2).size() != 8) continue;  // as vLLM: no answer to what is no request
-    const auto identity = request.frame(0);
-    std::string asker(reinterpret_cast<const char*>(identity.data()), identity.size());
-    const std::uint64_t first = from_big_endian(request.frame(2));
-    co_await replay(std::move(asker), first);
+    if (failed) continue;
+    const auto asked = net::read_replay_request(request);
+    if (!asked) continue;  // as vLLM: no answer to what is no request
+    co_await replay(std::string(asked->asker), asked->first.get());
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
   }

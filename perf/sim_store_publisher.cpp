@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <iterator>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -14,24 +13,14 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "net/zmq_frames.hpp"
+
 namespace kvc::sim {
 namespace {
 
 constexpr std::size_t most_kept = 10'000;
 constexpr std::uint64_t replies_per_turn = 64;
 constexpr std::string_view all_ones = "\xff\xff\xff\xff\xff\xff\xff\xff";
-
-std::array<char, 8> big_endian(std::uint64_t number) {
-  std::array<char, 8> bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(number >> (56 - 8 * i));
-  return bytes;
-}
-
-std::uint64_t from_big_endian(std::span<const std::byte> bytes) {
-  std::uint64_t number = 0;
-  for (const auto byte : bytes) number = number << 8 | std::to_integer<std::uint64_t>(byte);
-  return number;
-}
 
 net::zmq_options with_room(int messages) {
   net::zmq_options chosen;
@@ -112,8 +101,8 @@ void store_publisher::send(core::event_batch batch, bool is_lost) {
   event_id_ += batch.events.size();
   events_ += batch.events.size();
   ++batches_;
-  const auto number = big_endian(next_seqno_++);
-  const std::array<std::string_view, 3> frames{traits_.topic, std::string_view(number.data(), number.size()), payload};
+  const net::seqno_frame number(core::seqno{next_seqno_++});
+  const std::array<std::string_view, 3> frames{traits_.topic, number.view(), payload};
   // A publisher never waits: what a subscriber has no room for is lost to it.
   if (is_lost) {
     ++dropped_;
@@ -132,9 +121,8 @@ asio::awaitable<void> store_publisher::replay(std::string asker, std::uint64_t f
     const std::uint64_t oldest = next_seqno_ - kept_.size();
     number = std::max(number, oldest);
     if (number >= end) break;
-    const auto bytes = big_endian(number);
-    const std::array<std::string_view, 4> frames{asker, std::string_view(), std::string_view(bytes.data(), bytes.size()),
-                                                 kept_[number - oldest]};
+    const net::seqno_frame frame(core::seqno{number});
+    const std::array<std::string_view, 4> frames{asker, std::string_view(), frame.view(), kept_[number - oldest]};
     if (replay_.try_send(frames)) co_return;
     if (number % replies_per_turn == 0) co_await asio::post(executor_, asio::use_awaitable);
   }
@@ -153,11 +141,10 @@ asio::awaitable<void> store_publisher::serve_replays() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
     const auto failed = co_await replay_.receive(request, deadline);
     if (failed == net::errc::cancelled || failed == net::errc::closed) co_return;
-    if (failed || request.size() != 3 || request.frame(2).size() != 8) continue;  // no answer to what is no request
-    const auto identity = request.frame(0);
-    std::string asker(reinterpret_cast<const char*>(identity.data()), identity.size());
-    const std::uint64_t first = from_big_endian(request.frame(2));
-    co_await replay(std::move(asker), first);
+    if (failed) continue;
+    const auto asked = net::read_replay_request(request);
+    if (!asked) continue;  // no answer to what is no request
+    co_await replay(std::string(asked->asker), asked->first.get());
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
   }

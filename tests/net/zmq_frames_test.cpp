@@ -109,6 +109,14 @@ BOOST_AUTO_TEST_CASE(the_request_is_an_empty_frame_and_eight_bytes) {
   const auto written = request.frames();
   BOOST_TEST(written[0].empty());
   BOOST_TEST(written[1] == "\1\2\3\4\5\6\7\10"s);
+
+  // A router puts the name of the asker in front.
+  const auto asked = read_replay_request(frames({"somebody", std::string(written[0]), std::string(written[1])}).views);
+  BOOST_TEST_REQUIRE(asked.has_value());
+  BOOST_TEST(asked->asker == "somebody");
+  BOOST_TEST(asked->first.get() == 0x0102030405060708U);
+  BOOST_TEST(read_replay_request(frames({"somebody", std::string(written[1])}).views).error() == make_error_code(errc::bad_frame_count));
+  BOOST_TEST(read_replay_request(frames({"somebody", "", "1234"}).views).error() == make_error_code(errc::bad_seqno_frame));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <exception>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,18 +27,6 @@ struct fake_publisher::state {
   bool stopped = false;
 };
 
-namespace {
-
-std::string_view text(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-std::uint64_t big_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (const std::byte each : bytes) value = value << 8 | std::to_integer<std::uint64_t>(each);
-  return value;
-}
-
-}  // namespace
-
 fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context& context, options with)
     : state_(std::make_shared<state>(engine, context, with)), omitted_(state_->omitted) {
   // A predecessor's listening sockets go away in the background.
@@ -57,11 +44,12 @@ fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context&
       const auto wake_at = std::chrono::steady_clock::now() + std::chrono::seconds(1);
       const auto failed = co_await self->replay.receive(request, wake_at);
       if (self->stopped) co_return;
-      if (failed || request.size() != 3 || !self->how.answers) continue;
+      if (failed || !self->how.answers) continue;
+      const auto asked = net::read_replay_request(request);
+      if (!asked) continue;
       ++self->served;
-      const std::string peer(text(request.frame(0)));
-      const std::uint64_t from = big_endian(request.frame(2));
-      for (auto each = self->buffer.lower_bound(from); each != self->buffer.end(); ++each) {
+      const std::string peer(asked->asker);
+      for (auto each = self->buffer.lower_bound(asked->first.get()); each != self->buffer.end(); ++each) {
         if (auto& times = self->omitted[each->first]; times > 0) {
           --times;
           continue;
