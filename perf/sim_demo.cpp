@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/event.hpp"
+#include "perf/sim_dialect.hpp"
 
 namespace kvc::sim {
 namespace {
@@ -57,6 +58,7 @@ asio::awaitable<std::string> demo_engine::start(net::task_scope& tasks, const bo
   who.instance = "demo";
   who.endpoint = out_.endpoint();
   who.replay_endpoint = out_.replay_endpoint();
+  who.type = traits_of(chosen_.events).type;
   std::string wrong = co_await server_.enroll(who);
   if (!wrong.empty()) co_return wrong;
   const auto deadline = std::chrono::steady_clock::now() + answer_patience;

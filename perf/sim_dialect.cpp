@@ -95,4 +95,16 @@ std::string form_names() {
   return names;
 }
 
+bool is_of_engines(event_form form) noexcept {
+  return traits_of(form).has_tokens && traits_of(form).has_own_names;
+}
+
+std::string engine_form_names() {
+  std::string names;
+  for (const form_traits& each : forms) {
+    if (is_of_engines(each.form)) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  return names;
+}
+
 }  // namespace kvc::sim

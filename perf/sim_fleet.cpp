@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "perf/sim_dialect.hpp"
 #include "perf/sim_mix.hpp"
 
 namespace kvc::sim {
@@ -123,6 +124,7 @@ asio::awaitable<std::string> fleet::join(conductor& server) {
     who.rank = static_cast<std::uint32_t>(i % chosen_.ranks);
     who.endpoint = members_[i].out->endpoint();
     who.replay_endpoint = members_[i].out->replay_endpoint();
+    who.type = traits_of(chosen_.events).type;
     std::string wrong = co_await server.enroll(std::move(who));
     if (!wrong.empty()) co_return wrong;
   }

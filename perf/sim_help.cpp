@@ -23,7 +23,8 @@ Engines
   --ranks N              data-parallel ranks per instance, each a cache and a publisher, 1 to 64 (default 1)
   --block-size N         tokens per block (default 64)
   --cache-blocks N       blocks that one rank can hold (default 16384)
-  --event-form FORM      map (vLLM since June 2026) or array (before) (default map)
+  --event-form FORM      how events are written: map (vLLM since June 2026), array (before), or any other form of vLLM, SGLang
+                         and TensorRT-LLM; a wrong one is answered with their names (default map)
   --hash-form FORM       int or bytes (32-byte digests) (default int)
   --engine-host ADDRESS  where engines listen, as the server reaches it (default 127.0.0.1)
 

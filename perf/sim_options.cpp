@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "perf/sim_dialect.hpp"
 #include "perf/sim_flags.hpp"
 
 namespace kvc::sim {
@@ -41,8 +42,11 @@ constexpr std::array value_flags{
                  return word<query_form>(t, o.wire, {{"json", query_form::json}, {"msgpack", query_form::msgpack}});
                }},
     value_flag{"--event-form",
-               [](std::string_view t, options& o) {
-                 return word<event_form>(t, o.events, {{"map", event_form::map}, {"array", event_form::array}});
+               [](std::string_view t, options& o) -> refusal {
+                 const auto form = form_of_name(t);
+                 if (!form || !is_of_engines(*form)) return refusal("must be map, array, or one of " + engine_form_names());
+                 o.events = *form;
+                 return refusal();
                }},
     value_flag{"--hash-form",
                [](std::string_view t, options& o) {

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "net/event_encode.hpp"
+
 namespace kvc::sim {
 
 /// Who decides which engine a request goes to.
 enum class routing_kind : std::uint8_t { random, round_robin, conductor };
-/// How vLLM writes an event: positional (before June 2026) or tagged maps (since).
-enum class event_form : std::uint8_t { array, map };
 /// How block hashes are written: the low 64 bits, or a 32-byte digest that ends in them.
 enum class hash_form : std::uint8_t { integer, bytes };
 /// How queries and answers are written.
@@ -39,7 +39,7 @@ struct options {
   std::uint16_t server_port = 13'333;
   std::string engine_host = "127.0.0.1";  ///< address the simulated engines bind, as the server reaches it
   query_form wire = query_form::json;
-  event_form events = event_form::map;
+  net::event_form events = net::event_form::vllm_map;  ///< one that engines write, with tokens and names of their own
   hash_form hashes = hash_form::integer;
   std::uint32_t clients = 4;  ///< concurrent askers in a free-running run, or fleets in a chaos run, 1 .. 1024
   std::string tenant = "default";

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::uint64_t replies_per_turn = 64;
 
-net::encode_options form_of(event_form events, hash_form hashes) {
+net::encode_options form_of(net::event_form events, hash_form hashes) {
   net::encode_options chosen;
-  chosen.form = events == event_form::array ? net::event_form::vllm_array : net::event_form::vllm_map;
+  chosen.form = events;
   chosen.binary_hashes = hashes == hash_form::bytes;
   return chosen;
 }
@@ -38,7 +38,7 @@ net::zmq_options unlimited() {
 
 }  // namespace
 
-publisher::publisher(net::zmq_engine& engine, asio::any_io_executor executor, event_form events, hash_form hashes)
+publisher::publisher(net::zmq_engine& engine, asio::any_io_executor executor, net::event_form events, hash_form hashes)
     : executor_(executor),
       live_(engine, executor, net::zmq_socket::kind::publisher, without_loss()),
       replay_(engine, executor, net::zmq_socket::kind::router, unlimited()),

@@ -29,7 +29,7 @@ inline constexpr std::size_t replay_buffer_bytes = 256U << 20;
 /// Lane: one thread, that of the executor. The engine must outlive the publisher.
 class publisher {
  public:
-  publisher(net::zmq_engine& engine, asio::any_io_executor executor, event_form events, hash_form hashes);
+  publisher(net::zmq_engine& engine, asio::any_io_executor executor, net::event_form events, hash_form hashes);
 
   /// Binds both sockets to free ports of `host`. Errors: the transport's.
   [[nodiscard]] net::error_code open(const std::string& host);

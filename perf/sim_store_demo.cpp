@@ -132,7 +132,7 @@ std::string store_demo::set_up() {
   if (!wrong.empty()) return wrong;
   const store_options& chosen = store_.options();
   const auto failed = store_.at_home([this](store_world& world) {
-    engine_ = std::make_unique<publisher>(transport_, world.home.context.get_executor(), event_form::map, hash_form::integer);
+    engine_ = std::make_unique<publisher>(transport_, world.home.context.get_executor(), net::event_form::vllm_map, hash_form::integer);
     const auto why = engine_->open(world.chosen.host);
     if (!why) world.home.tasks.spawn("demo engine's replays", engine_->serve_replays());
     return why;

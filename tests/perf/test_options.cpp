@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(reads_both_ways_of_writing_a_value) {
   BOOST_TEST(parsed.chosen.engines == 3U);
   BOOST_TEST(parsed.chosen.strict);
   BOOST_TEST((parsed.chosen.wire == sim::query_form::msgpack));
-  BOOST_TEST((parsed.chosen.events == sim::event_form::array));
+  BOOST_TEST((parsed.chosen.events == net::event_form::vllm_array));
   BOOST_TEST((parsed.chosen.hashes == sim::hash_form::bytes));
   BOOST_TEST(parsed.chosen.server_host == "::1");
   BOOST_TEST(parsed.chosen.server_port == 9300U);
@@ -39,6 +39,8 @@ BOOST_AUTO_TEST_CASE(refuses_with_a_sentence_that_helps) {
   BOOST_TEST(error({"--routing=best"}) == "--routing must be one of random, roundrobin, conductor, not 'best'");
   BOOST_TEST(error({"--server", "host:0"}) == "--server must be HOST:PORT, for example 127.0.0.1:13333 or [::1]:13333, not 'host:0'");
   BOOST_TEST(error({"--speed", "nan"}) == "--speed must be a number from 0 to 1000000, not 'nan'");
+  BOOST_TEST(error({"--event-form", "standard"}).find("must be map, array, or one of vllm_array, ") != std::string::npos);
+  BOOST_TEST(error({"--event-form", "standard"}).find("mooncake") == std::string::npos);
   BOOST_TEST(error({"--strict=yes"}) == "--strict takes no value");
   BOOST_TEST(error({"--model="}) == "--model must not be empty, not ''");
   BOOST_TEST(error({"extra"}) == "unknown flag 'extra'; --help lists them all");
