@@ -14,15 +14,11 @@ void read_index(word_reader& words, index_plan& plan) {
   bool is_positional = false;
   bool has_stride = false;
   while (words.next()) {
-    const bool known = words.text("--mode", mode) || words.choice("--design", is_positional, "runs", "positional") ||
-                       words.whole("--repeat", plan.repeat, 1, most_repeats);
+    const bool known =
+        words.text("--mode", mode) || words.choice("--design", is_positional, "runs", "positional") || read_manner(words, plan);
     if (known) continue;
     if (words.whole("--stride", plan.setup.stride, 1, bench_positional::max_positions)) {
       has_stride = true;
-    } else if (words.is("--json")) {
-      plan.as_json = true;
-    } else if (words.is("--no-yardstick")) {
-      plan.with_yardstick = false;
     } else {
       words.operand({&plan.file});
     }
@@ -43,33 +39,18 @@ void read_index(word_reader& words, index_plan& plan) {
 
 void read_table(word_reader& words, table_plan& plan) {
   while (words.next()) {
-    const bool known =
-        words.text("--out", plan.out) || words.text("--commit", plan.commit) || words.whole("--repeat", plan.repeat, 1, most_repeats);
-    if (known) continue;
-    if (words.is("--no-reference")) {
-      plan.with_reference = false;
-    } else {
-      words.operand({&plan.folder});
-    }
+    const bool known = read_page(words, plan) || words.whole("--repeat", plan.repeat, 1, most_repeats) ||
+                       words.toggle("--no-reference", plan.with_reference, false);
+    if (!known) words.operand({&plan.folder});
   }
   if (plan.folder.empty()) words.fail("name the folder of the workload files");
 }
 
 void read_coordinator(word_reader& words, coordinator_plan& plan) {
   while (words.next()) {
-    const bool known = words.text("--mode", plan.mode) || words.text("--server", plan.program) ||
-                       words.whole("--server-cpu", plan.server_cpu, 0, 1'023) || words.whole("--load-cpu", plan.load_cpu, 0, 1'023) ||
-                       words.whole("--repeat", plan.repeat, 1, most_repeats);
-    if (known) continue;
-    if (words.is("--http")) {
-      plan.over_http = true;
-    } else if (words.is("--json")) {
-      plan.as_json = true;
-    } else if (words.is("--no-yardstick")) {
-      plan.with_yardstick = false;
-    } else {
-      words.operand({});
-    }
+    const bool known =
+        words.text("--mode", plan.mode) || read_server(words, plan) || read_manner(words, plan) || words.toggle("--http", plan.over_http);
+    if (!known) words.operand({});
   }
   if (!plan.over_http && !plan.program.empty()) words.fail("--server belongs to --http");
   const std::string_view mode = plan.mode;
@@ -80,18 +61,10 @@ void read_coordinator(word_reader& words, coordinator_plan& plan) {
 
 void read_exist_plan(word_reader& words, exist_plan& plan) {
   while (words.next()) {
-    const bool known = words.text("--mode", plan.mode) || words.text("--server", plan.program) ||
-                       words.whole("--server-cpu", plan.server_cpu, 0, 1'023) || words.whole("--load-cpu", plan.load_cpu, 0, 1'023) ||
+    const bool known = words.text("--mode", plan.mode) || read_server(words, plan) ||
                        words.whole("--objects", plan.objects, 1, 100'000'000) || words.whole("--stored", plan.stored, 1, 10'000'000) ||
-                       words.whole("--probes", plan.probes, 10, 1'000'000'000) || words.whole("--repeat", plan.repeat, 1, most_repeats);
-    if (known) continue;
-    if (words.is("--json")) {
-      plan.as_json = true;
-    } else if (words.is("--no-yardstick")) {
-      plan.with_yardstick = false;
-    } else {
-      words.operand({});
-    }
+                       words.whole("--probes", plan.probes, 10, 1'000'000'000) || read_manner(words, plan);
+    if (!known) words.operand({});
   }
   const std::string_view mode = plan.mode;
   if (mode != "all" && mode != "memory" && mode != "rate" && mode != "prefetch") {
@@ -104,20 +77,13 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
   std::string dialect = "vllm_map";
   while (words.next()) {
     const bool known =
-        words.text("--mode", mode) || words.text("--dialect", dialect) || words.text("--trace", plan.trace) ||
-        words.text("--out", plan.out) || words.text("--commit", plan.commit) || words.whole("--streams", plan.streams, 1, 1'024) ||
-        words.whole("--idle-streams", plan.idle_streams, 1, 4'096) || words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) ||
-        words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) || words.whole("--blocks", plan.blocks, 1, 100'000'000) ||
-        words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) || words.whole("--query-rate", plan.query_rate, 1, 100'000) ||
-        words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) || words.whole("--repeat", plan.repeat, 1, most_repeats);
-    if (known) continue;
-    if (words.is("--json")) {
-      plan.as_json = true;
-    } else if (words.is("--no-yardstick")) {
-      plan.with_yardstick = false;
-    } else {
-      words.operand({});
-    }
+        words.text("--mode", mode) || words.text("--dialect", dialect) || words.text("--trace", plan.trace) || read_page(words, plan) ||
+        words.whole("--streams", plan.streams, 1, 1'024) || words.whole("--idle-streams", plan.idle_streams, 1, 4'096) ||
+        words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) || words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
+        words.whole("--blocks", plan.blocks, 1, 100'000'000) || words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
+        words.whole("--query-rate", plan.query_rate, 1, 100'000) || words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
+        read_manner(words, plan);
+    if (!known) words.operand({});
   }
   const auto modes = find_ingest_mode(mode);
   if (!modes) return words.fail("--mode must be all, idle, saturation, sweep, latency, replay or queries");

@@ -20,23 +20,10 @@ void read_http(word_reader& words, http_load_plan& plan) {
                        words.whole("--instances", plan.instances, 1, 1'024) || words.whole("--blocks", plan.blocks, 1, 100'000'000) ||
                        words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
                        words.whole("--beside", plan.beside, 0, 100'000'000) || words.text("--trace", plan.trace) ||
-                       words.text("--server", plan.program) || words.whole("--server-cpu", plan.server_cpu, 0, last_cpu) ||
-                       words.whole("--load-cpu", plan.load_cpu, 0, last_cpu) || words.whole("--repeat", plan.repeat, 1, most_repeats) ||
-                       words.text("--out", plan.out) || words.text("--commit", plan.commit);
-    if (known) continue;
-    if (words.is("--closed")) {
-      plan.is_closed = true;
-    } else if (words.is("--sweep")) {
-      plan.with_sweep = true;
-    } else if (words.is("--nginx")) {
-      plan.with_neighbour = true;
-    } else if (words.is("--json")) {
-      plan.as_json = true;
-    } else if (words.is("--no-yardstick")) {
-      plan.with_yardstick = false;
-    } else {
-      words.operand({});
-    }
+                       read_server(words, plan) || read_manner(words, plan) || read_page(words, plan) ||
+                       words.toggle("--closed", plan.is_closed) || words.toggle("--sweep", plan.with_sweep) ||
+                       words.toggle("--nginx", plan.with_neighbour);
+    if (!known) words.operand({});
   }
   plan.only = find_http_workload(workload);
   if (plan.only == nullptr && workload != "all") {
@@ -48,16 +35,8 @@ void read_http(word_reader& words, http_load_plan& plan) {
 void read_micro(word_reader& words, micro_plan& plan, bool has_forms) {
   while (words.next()) {
     const bool known = (has_forms && words.text("--form", plan.form)) || words.whole("--milliseconds", plan.milliseconds, 5, 60'000) ||
-                       words.whole("--repeat", plan.repeat, 1, most_repeats) || words.text("--out", plan.out) ||
-                       words.text("--commit", plan.commit);
-    if (known) continue;
-    if (words.is("--json")) {
-      plan.as_json = true;
-    } else if (words.is("--no-yardstick")) {
-      plan.with_yardstick = false;
-    } else {
-      words.operand({});
-    }
+                       read_manner(words, plan) || read_page(words, plan);
+    if (!known) words.operand({});
   }
 }
 
@@ -67,15 +46,9 @@ void read_e2e(word_reader& words, e2e_plan& plan) {
         words.text("--trace", plan.trace) || words.whole("--requests", plan.requests, 1, 10'000'000) ||
         words.whole("--strict-requests", plan.strict_requests, 0, 10'000'000) || words.whole("--engines", plan.engines, 1, 1'024) ||
         words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) || words.whole("--rate", plan.rate, 1, 100'000'000) ||
-        words.whole("--blocks", plan.blocks, 1, 100'000'000) || words.text("--server", plan.program) ||
-        words.whole("--server-cpu", plan.server_cpu, 0, last_cpu) || words.whole("--load-cpu", plan.load_cpu, 0, last_cpu) ||
-        words.whole("--repeat", plan.repeat, 1, most_repeats) || words.text("--out", plan.out) || words.text("--commit", plan.commit);
-    if (known) continue;
-    if (words.is("--json")) {
-      plan.as_json = true;
-    } else {
-      words.operand({});
-    }
+        words.whole("--blocks", plan.blocks, 1, 100'000'000) || read_server(words, plan) ||
+        words.whole("--repeat", plan.repeat, 1, most_repeats) || read_page(words, plan) || words.toggle("--json", plan.as_json);
+    if (!known) words.operand({});
   }
 }
 
@@ -98,15 +71,9 @@ void read_report(word_reader& words, report_plan& plan) {
                        words.whole("--engine-blocks", plan.engine_blocks, 1, 1'000'000'000) ||
                        words.whole("--engine-events", plan.engine_events, 0, 1'000'000'000) ||
                        words.whole("--engine-queries", queries, 0, 1'000'000) ||
-                       words.whole("--check-entries", plan.check_entries, 1, 500'000'000);
-    if (known) continue;
-    if (words.is("--quick")) {
-      plan.is_quick = true;
-    } else if (words.is("--scale")) {
-      plan.only_scale = true;
-    } else {
-      words.operand({&plan.folder});
-    }
+                       words.whole("--check-entries", plan.check_entries, 1, 500'000'000) || words.toggle("--quick", plan.is_quick) ||
+                       words.toggle("--scale", plan.only_scale);
+    if (!known) words.operand({&plan.folder});
   }
   plan.engine_queries = static_cast<double>(queries);
   if (plan.folder.empty() && !plan.only_scale) words.fail("name the folder to write the report into, or ask for --scale alone");

@@ -10,6 +10,24 @@ namespace kvc::perf {
 inline constexpr std::uint32_t most_repeats = 1'000;
 inline constexpr std::uint32_t last_cpu = 1'023;
 
+/// What every measurement may be told: how often, and how to say it.
+template <class Plan>
+bool read_manner(word_reader& words, Plan& plan) {
+  return words.whole("--repeat", plan.repeat, 1, most_repeats) || words.toggle("--json", plan.as_json) ||
+         words.toggle("--no-yardstick", plan.with_yardstick, false);
+}
+/// Which server is measured, and on which CPUs.
+template <class Plan>
+bool read_server(word_reader& words, Plan& plan) {
+  return words.text("--server", plan.program) || words.whole("--server-cpu", plan.server_cpu, 0, last_cpu) ||
+         words.whole("--load-cpu", plan.load_cpu, 0, last_cpu);
+}
+/// Where the page of figures goes, and of which commit it tells.
+template <class Plan>
+bool read_page(word_reader& words, Plan& plan) {
+  return words.text("--out", plan.out) || words.text("--commit", plan.commit);
+}
+
 /// The help of one of the commands that measure the whole server.
 [[nodiscard]] std::string server_help(bench_command command);
 

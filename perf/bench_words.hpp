@@ -41,6 +41,13 @@ class word_reader {
     return true;
   }
 
+  /// Gives `into` this value when the word is the switch `name`.
+  bool toggle(std::string_view name, bool& into, bool value = true) {
+    if (!is(name)) return false;
+    into = value;
+    return true;
+  }
+
   /// The following read their value into `into` when the word is the flag `name`.
   bool text(std::string_view name, std::string& into) {
     if (!take(name)) return false;
