@@ -79,6 +79,8 @@ std::string store_service::metrics() const {
   out.value(truth.failed.load(std::memory_order_relaxed));
   out.family("kvc_store_reconcile_overtaken_total", "counter", "Answers of stores that an event was faster than");
   out.value(truth.overtaken.load(std::memory_order_relaxed));
+  out.family("kvc_store_reconcile_left_out_total", "counter", "Keys that were to be asked for and for which there was no room");
+  out.value(truth.left_out.load(std::memory_order_relaxed));
 
   const object_shelves::totals all = objects_.sum();
   out.family("kvc_store_objects", "gauge", "Objects of stores with a complete replica, by medium");

@@ -160,6 +160,22 @@ BOOST_FIXTURE_TEST_CASE(another_master_leads, promotion_fixture) {
   BOOST_TEST(master.hits("ssd") == 0);
 }
 
+// Each says that the other one leads: requests went to and fro as fast as they could.
+BOOST_FIXTURE_TEST_CASE(masters_that_send_us_to_each_other_are_asked_now_and_then, short_fixture) {
+  stub_master other;
+  other.put("ssd", {.local_disk = true});
+  other.depose(master.url());
+  master.depose(other.url());
+  add_store(master.url());
+  BOOST_TEST(prefetch(R"(,"wait_ms":10000)") == failed);
+
+  // Without a pause there are some thousands.
+  BOOST_TEST(master.server().so_far().size() + other.server().so_far().size() <= 100U);
+  other.depose("");
+  BOOST_TEST(prefetch(R"(,"wait_ms":10000)") == started);
+  BOOST_TEST(other.hits("ssd") == 2);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_promotion_that_succeeds_after_the_deadline_is_found_by_the_next_one, short_fixture) {
   add_store(master.url());
   master.set(on_hit::nothing);
