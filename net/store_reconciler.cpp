@@ -1,61 +1,37 @@
 #include "net/store_reconciler.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
 #include <boost/asio/post.hpp>
+
+#include "net/log.hpp"
 
 namespace kvc::net {
 namespace {
 
 using steady = std::chrono::steady_clock;
 
+constexpr std::size_t longest_logged_key = 128;
 constexpr std::uint32_t always = std::numeric_limits<std::uint32_t>::max();
+
+/// What is true of an object by an answer, and by what is known of it where the answer is about memory only.
+placement whole(const placement& found, std::uint32_t object, const core::object_table& table) {
+  placement truth = found;
+  if (!found.tells_memory_only || object == core::no_record) return truth;
+  table.each_replica(object, [&truth](const core::replica_view& each) {
+    if (each.kind != core::replica_kind::memory) truth.replicas.push_back({each.kind, each.state, std::string(each.location)});
+  });
+  return truth;
+}
 
 std::vector<core::replica_view> views_of(const placement& found) {
   std::vector<core::replica_view> views;
   views.reserve(found.replicas.size());
   for (const located_replica& each : found.replicas) views.push_back({each.kind, each.state, each.location});
   return views;
-}
-
-core::event_scope scope_of(const std::string& backend, const std::string& tenant, const std::string& key) {
-  core::event_scope scope;
-  scope.backend = backend;
-  scope.tenant = tenant;
-  scope.object_key = key;
-  return scope;
-}
-
-/// What a difference means for the index: copies of the block that came and went, or where the object is, when its block is not known.
-void append_events(const core::event_scope& scope, const placement& truth, const core::reconciliation& found,
-                   std::optional<std::uint64_t> block, std::vector<core::event>& into) {
-  if (found.gained == 0 && found.lost == 0) return;
-  if (!block) {
-    core::object_event event;
-    event.scope = scope;
-    event.what = core::object_event::change::updated;
-    for (const located_replica& each : truth.replicas) {
-      if (each.state != core::replica_state::complete) continue;
-      const core::medium_id medium = each.kind == core::replica_kind::memory ? core::medium_id::cpu : core::medium_id::disk;
-      event.replicas.push_back({medium, each.location, each.kind});
-    }
-    into.emplace_back(std::move(event));
-    return;
-  }
-  // What came before what went: a block that nothing holds for a moment would be forgotten with its name.
-  const auto append = [&](auto event, core::media_mask media) {
-    for (const core::medium_id medium : {core::medium_id::cpu, core::medium_id::disk}) {
-      if ((media & core::mask_of(medium)) == 0) continue;
-      event.scope = scope;
-      event.scope.medium = medium;
-      event.hashes = {core::engine_hash{*block}};
-      into.emplace_back(event);
-    }
-  };
-  append(core::stored_event(), found.gained);
-  append(core::removed_event(), found.lost);
 }
 
 }  // namespace
@@ -94,13 +70,23 @@ void store_reconciler::take_truth(std::uint32_t backend, const std::string& tena
   apply(backend, {.tenant = tenant, .keys = std::move(fresh), .were_known = {}, .is_touched = false}, told, always);
 }
 
+void store_reconciler::note_untold(const std::string& backend, const std::string& key, std::uint64_t keys) {
+  // The first ones, then ever fewer.
+  const std::uint64_t before = counters_.untold.fetch_add(keys, std::memory_order_relaxed);
+  if (std::bit_width(before) == std::bit_width(before + keys)) return;
+  log::warn(log::module::stream, "store does not tell where objects are",
+            {{"backend", backend}, {"key", key.substr(0, longest_logged_key)}, {"keys_so_far", before + keys}});
+}
+
 void store_reconciler::apply(std::uint32_t backend, const look& which, std::span<const placement> found, std::uint32_t asked_at) {
   const std::string& tenant = which.tenant;
   const std::vector<std::string>& keys = which.keys;
   std::vector<std::string> again;
+  std::uint64_t untold = 0;
+  const std::string* example = nullptr;
   const std::string& name = objects_.name(backend);
   const std::uint32_t now = objects_.now();
-  core::event_batch news;
+  changed_objects news{name, tenant, {}};
   objects_.write(backend, [&](core::object_table& table) {
     // A tenant that somebody has asked for is no owner before it has something.
     const bool has_some = std::ranges::any_of(found, [](const placement& each) { return !each.replicas.empty(); });
@@ -110,6 +96,8 @@ void store_reconciler::apply(std::uint32_t backend, const look& which, std::span
       const std::uint32_t object = table.find(owner, keys[i]);
       if (!found[i].is_known) {
         // The sweep must not ask for what cannot be told before it has asked for everything else.
+        ++untold;
+        example = &keys[i];
         if (object != core::no_record) table.confirm(object, now);
         continue;
       }
@@ -125,20 +113,21 @@ void store_reconciler::apply(std::uint32_t backend, const look& which, std::span
         continue;
       }
       const core::replica_set known = object == core::no_record ? core::replica_set() : table.replicas(object);
-      const core::reconciliation result = core::reconcile(known, found[i].set());
-      const std::optional<std::uint64_t> block = object == core::no_record ? std::nullopt : table.block_of(object);
-      table.set(owner, keys[i], views_of(found[i]), now);
+      const placement truth = whole(found[i], object, table);
+      const core::reconciliation result = core::reconcile(known, truth.set());
+      table.set(owner, keys[i], views_of(truth), now);
       for (std::size_t kind = 0; kind < core::difference_count; ++kind) {
         if (result.has(static_cast<core::difference>(kind))) counters_.differences[kind].fetch_add(1, std::memory_order_relaxed);
       }
-      append_events(scope_of(name, tenant, keys[i]), found[i], result, block, news.events);
+      if (result.gained != 0 || result.lost != 0) news.keys.push_back(keys[i]);
     }
   });
+  if (untold != 0) note_untold(name, *example, untold);
   if (!again.empty()) touch(backend, tenant, std::move(again));
-  if (news.events.empty()) return;
+  if (news.keys.empty()) return;
   for (const auto& [where, inlet] : objects_.inlets(backend)) {
     asio::post(where->context, [inlet, news] {
-      if (const auto alive = inlet.lock()) alive->take_aside(news);
+      if (const auto alive = inlet.lock()) alive->take_changes(news);
     });
   }
 }

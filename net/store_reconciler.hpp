@@ -59,6 +59,7 @@ class store_reconciler final : public truth_sink {
     std::array<std::atomic<std::uint64_t>, core::difference_count> differences{};
     std::atomic<std::uint64_t> looked_at{0};  ///< keys
     std::atomic<std::uint64_t> failed{0};     ///< looks that were not answered
+    std::atomic<std::uint64_t> untold{0};     ///< keys that an answer says nothing about, or that cannot be asked for
     std::atomic<std::uint64_t> overtaken{0};  ///< answers that an event was faster than
     std::atomic<std::uint64_t> left_out{0};   ///< touched keys for which there was no room
   };
@@ -83,6 +84,7 @@ class store_reconciler final : public truth_sink {
   void remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most);
   void keep(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys, std::size_t most);
   void apply(std::uint32_t backend, const look& which, std::span<const placement> found, std::uint32_t asked_at);
+  void note_untold(const std::string& backend, const std::string& key, std::uint64_t keys);
   void note_known(std::uint32_t backend, look& which) const;
   [[nodiscard]] look next_touched(std::uint32_t backend, std::size_t most);
   [[nodiscard]] look next_doubtful(std::uint32_t backend, std::size_t most);
