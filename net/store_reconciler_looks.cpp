@@ -132,7 +132,9 @@ asio::awaitable<bool> store_reconciler::look_at(promotion_target& target, look w
     }
     co_return false;
   }
-  if (unreachable_[target.backend].exchange(false, std::memory_order_relaxed)) {
+  // Where no key can be asked for nobody has been asked.
+  const bool has_answered = std::ranges::any_of(*found, [](const placement& each) { return each.asked != steady::time_point(); });
+  if (has_answered && unreachable_[target.backend].exchange(false, std::memory_order_relaxed)) {
     log::info(log::module::stream, "store can be asked again", {{"backend", objects_.name(target.backend)}});
   }
   counters_.looked_at.fetch_add(which.keys.size(), std::memory_order_relaxed);
