@@ -88,10 +88,17 @@ BOOST_AUTO_TEST_CASE(a_chunk_is_found_by_each_of_its_blocks) {
   using namespace kvc::test::pools;
   scene at;
   auto& store = at.pool(1);
-  store.apply(store_of({77}, {1, 2, 3, 4, 5, 6}));
+  auto& engine = at.engine("a");
+  event chunk = store_of({0xb}, {1, 2, 3, 4, 5, 6});
+  std::get<stored_event>(chunk).scope.block_size = 6;  // as LMCache tells of it in the engine's stream
+  std::get<stored_event>(chunk).scope.medium = medium_id::cpu;
+  engine.apply(chunk);
+  store.apply(object_of("vllm@m@1@0@b@half"));
   at.settle();
 
-  BOOST_TEST((names_of(store, {1, 2, 3, 4, 5, 6}) == list{{77}, {77}, {77}}));
+  BOOST_TEST((names_of(store, {1, 2, 3, 4, 5, 6}) == list{{0xb}, {0xb}, {0xb}}));
+  store.apply(object_of("vllm@m@1@0@b@half", change::removed));
+  BOOST_TEST((names_of(store, {1, 2, 3, 4, 5, 6}) == list{{}, {}, {}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
