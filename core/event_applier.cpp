@@ -124,8 +124,8 @@ void event_applier::look_ahead(const event_batch& batch, std::size_t at) const n
   for (unsigned step = 1; step <= steps; ++step) {
     const std::size_t ahead = at + steps + 1 - step;
     if (ahead >= batch.events.size()) continue;
-    // Names of other groups are changed before they are looked up: for one event it would cost more than it saves. Whose events they are does
-    // not matter: the stream's workers share the names of the lane.
+    // Names of other groups are changed before they are looked up: for one event it would cost more than it saves. Whose events they are
+    // does not matter: the stream's workers share the names of the lane.
     if (const auto* stored = std::get_if<stored_event>(&batch.events[ahead])) {
       if (stored->scope.group != 0 || stored->hashes.empty()) continue;
       home_.blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
@@ -161,6 +161,12 @@ void event_applier::answer(const name_question& asked) {
   if (is_pool()) return;
   home_.answer(asked);
   for (const auto& [whose, each] : others_) each->answer(asked);
+}
+
+void event_applier::names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const {
+  if (!is_pool()) return;
+  home_.pool()->names_of(home, blocks, into);
+  for (const auto& [whose, each] : others_) each->pool()->names_of(home, blocks, into);
 }
 
 pool_joiner::figures event_applier::pooled() const noexcept {

@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/catalog.hpp"
 #include "core/event.hpp"
@@ -28,8 +30,8 @@ namespace kvc::core {
 /// the stream has shown a rank that is neither (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no
 /// ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
 /// registered backend, or if none is registered the first that is named, is the registered worker's. Bounds: `max_owners`; the stored
-/// blocks of further ones are skipped and counted. Events about objects change the index where the stream is a pool's (pool_applier); whoever
-/// keeps the objects themselves takes them from the batch. Lane: all members on the owning lane.
+/// blocks of further ones are skipped and counted. Events about objects change the index where the stream is a pool's (pool_applier);
+/// whoever keeps the objects themselves takes them from the batch. Lane: all members on the owning lane.
 class event_applier {
  public:
   static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
@@ -40,7 +42,7 @@ class event_applier {
     std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
     /// Gives out the number of a further worker; none: everything belongs to the registered one.
     std::function<std::optional<worker_id>()> next_worker = {};
-    std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
+    std::shared_ptr<recipe_notes> recipe = {};     ///< null: nobody looks at how blocks are named
     std::chrono::milliseconds pool_settle{1'000};  ///< how long no new part of a block may come before those seen are taken for all
     std::function<medium_id()> pool_mixed = {};    ///< the medium of a pool's blocks whose parts lie on several; none: they count nowhere
     std::function<void()> pool_wake = {};          ///< called on any lane when `catch_up_some` has something to do
@@ -78,12 +80,14 @@ class event_applier {
   [[nodiscard]] bool take_questions(std::vector<name_question>& into, std::size_t most);
   /// Tells the board of a question what the stream's workers mean by its names; what they do not hold they say nothing about. For engines.
   void answer(const name_question& asked);
+  /// Appends the names that the pool has for blocks of a partition; see pool_applier::names_of.
+  void names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const;
   /// Sums over the stream's workers.
   [[nodiscard]] pool_joiner::figures pooled() const noexcept;
   [[nodiscard]] bool is_pool() const noexcept { return home_.pool() != nullptr; }
 
-  /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is known:
-  /// what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
+  /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is
+  /// known: what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
   [[nodiscard]] bool clears_everything(const cleared_event& cleared, const event_batch& batch) {
     return others_.empty() && applier_of(cleared.scope, batch, false) == &home_ && home_.clears_everything(cleared);
   }

@@ -3,6 +3,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/pool_key.hpp"
+
 namespace kvc::core {
 namespace {
 
@@ -16,14 +18,18 @@ replica_kind kind_in(const event_scope& scope) noexcept {
   return scope.medium ? replica_kind_of({}, *scope.medium, false) : replica_kind::memory;
 }
 
+/// What a pool calls the block (pool_applier): by the event, else by the key. Several blocks under one key have no name together.
 std::optional<std::uint64_t> block_in(const event& what) noexcept {
+  std::optional<engine_hash> told;
   if (const auto* stored = std::get_if<stored_event>(&what)) {
-    return stored->hashes.size() == 1 ? std::optional(stored->hashes.front().get()) : std::nullopt;
+    if (stored->hashes.size() != 1) return std::nullopt;
+    told = stored->hashes.front();
+  } else if (const auto* object = std::get_if<object_event>(&what)) {
+    told = object->name;
   }
-  if (const auto* object = std::get_if<object_event>(&what)) {
-    return object->name ? std::optional(object->name->get()) : std::nullopt;
-  }
-  return std::nullopt;
+  const pool_key key = parse_pool_key(scope_of(what).object_key);
+  if (key.form != key_form::opaque && (!told || names_by_beginning(key))) told = folded_name_of(key);
+  return told ? std::optional(told->get()) : std::nullopt;
 }
 
 void remove_kind(object_table& table, std::uint32_t owner, std::string_view key, replica_kind kind, std::uint32_t now_s) {

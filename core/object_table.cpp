@@ -49,8 +49,8 @@ std::uint32_t object_table::owner(std::string_view backend, std::string_view ten
   if (const auto found = owner_names_.find(name); found != owner_names_.end()) return found->second;
   if (owners_.size() >= options_.most_owners) return no_record;
   const auto number = static_cast<std::uint32_t>(owners_.size());
-  owners_.emplace_back();
-  owner_names_.emplace(std::move(name), number);
+  const auto made = owner_names_.emplace(std::move(name), number).first;
+  owners_.emplace_back().name = &made->first;
   return number;
 }
 
@@ -73,10 +73,8 @@ std::vector<std::uint32_t> object_table::owners_of(std::string_view backend) con
 }
 
 std::string_view object_table::tenant_of(std::uint32_t owner) const {
-  for (const auto& [name, number] : owner_names_) {
-    if (number == owner) return std::string_view(name).substr(name.find('\0') + 1);
-  }
-  return {};
+  const std::string_view name = *owners_[owner].name;
+  return name.substr(name.find('\0') + 1);
 }
 
 bool is_object_key(std::string_view key, std::size_t longest) noexcept {

@@ -66,7 +66,7 @@ class object_table final : private named_records {
 
   /// The owners of a backend, one per tenant.
   [[nodiscard]] std::vector<std::uint32_t> owners_of(std::string_view backend) const;
-  /// The tenant of an owner. Takes time by the number of owners.
+  /// The tenant of an owner; the view is valid as long as the table.
   [[nodiscard]] std::string_view tenant_of(std::uint32_t owner) const;
 
   [[nodiscard]] bool is_key(std::string_view key) const noexcept { return is_object_key(key, options_.longest_key); }
@@ -158,6 +158,7 @@ class object_table final : private named_records {
   [[nodiscard]] static std::uint64_t mixed(std::uint64_t block) noexcept;
 
   struct owner_state {
+    const std::string* name = nullptr;  ///< in `owner_names_`, whose nodes stay where they are
     std::uint32_t oldest = no_record;
     std::uint32_t newest = no_record;
     std::uint32_t doubted_at = 0;  ///< what was known until then is not known any more

@@ -11,7 +11,6 @@ namespace kvc::core {
 namespace {
 
 constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15ULL;  ///< the 64-bit golden ratio
-constexpr std::size_t most_questions = 262'144;             ///< names of one board that wait to be asked for
 
 std::uint64_t digest_of(std::string_view text) {
   return digest(std::as_bytes(std::span(text)));
@@ -27,13 +26,6 @@ std::uint64_t digest_of_digits(std::string_view digits) {
   std::string lower(digits);
   for (char& digit : lower) digit = static_cast<char>(digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit);
   return digest_of(lower);
-}
-
-/// Who made the object, so that parts of others are not mistaken for parts of the same block.
-std::uint64_t writer_of(const pool_key& key, const event_scope& scope) {
-  const std::uint64_t tenant = scope.tenant ? digest_of(*scope.tenant) : 0;
-  return digest_of(std::array<std::uint64_t, 7>{tenant, static_cast<std::uint64_t>(key.form), digest_of(key.prefix), digest_of(key.suffix),
-                                                digest_of(key.model), key.group, key.ranks});
 }
 
 /// The identity of an object: of its text, where nothing can be known of it, else of what it says, which may be written in several ways.
@@ -87,6 +79,14 @@ std::uint16_t pool_applier::home_for(const event_scope& scope, const pool_key& k
   return home_number(find_home_(of_model));
 }
 
+/// Who made the object, so that parts of others are not mistaken for parts of the same block. Whoever names no tenant means the registered
+/// one, and others may name it.
+std::uint64_t pool_applier::writer_of(const pool_key& key, const event_scope& scope) const {
+  const std::uint64_t tenant = digest_of(scope.tenant ? *scope.tenant : homes_[0].in->key().tenant);
+  return digest_of(std::array<std::uint64_t, 7>{tenant, static_cast<std::uint64_t>(key.form), digest_of(key.prefix), digest_of(key.suffix),
+                                                digest_of(key.model), key.group, key.ranks});
+}
+
 pool_joiner::sighting pool_applier::sighting_of(const event_scope& scope, const pool_key& key) {
   pool_joiner::sighting seen;
   seen.home = home_for(scope, key);
@@ -102,9 +102,7 @@ pool_joiner::sighting pool_applier::sighting_of(const event_scope& scope, const 
 
 /// Engines tell the names of their groups apart in the same way; see worker_applier.
 engine_hash pool_applier::name_in(const pool_key& key, engine_hash told, std::uint32_t group) {
-  // What a store makes of SGLang's digest is not what SGLang makes of it.
-  const bool is_other_end = key.form == key_form::sglang || key.form == key_form::file;
-  const engine_hash name = is_other_end ? name_of(key, digests_) : told;
+  const engine_hash name = names_by_beginning(key) ? name_of(key, digests_) : told;
   return engine_hash{name.get() ^ ((group != 0 ? group : key.group) * golden)};
 }
 
@@ -225,6 +223,18 @@ bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
   return joiner_.refresh_some(budget);
 }
 
+void pool_applier::names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const {
+  std::vector<engine_hash> names;
+  for (std::size_t number = 0; number < homes_.size(); ++number) {
+    if (homes_[number].in->key() != home) continue;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      names.clear();
+      joiner_.names_of(static_cast<std::uint16_t>(number), blocks[i], names);
+      for (const engine_hash name : names) into.push_back({static_cast<std::uint32_t>(i), name});
+    }
+  }
+}
+
 bool pool_applier::take_questions(std::vector<name_question>& into, std::size_t most) {
   bool is_more = false;
   for (board_entry& each : boards_) {
@@ -236,57 +246,6 @@ bool pool_applier::take_questions(std::vector<name_question>& into, std::size_t 
     is_more = is_more || !each.questions.empty();
   }
   return is_more;
-}
-
-void pool_applier::hold(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) {
-  store_command command;
-  command.home = homes_[home].in;
-  command.medium = medium;
-  command.link = store_link::placed;
-  command.names = {&name, 1};
-  command.blocks = {&block, 1};
-  blocks_->store(command, *tally_);
-  if ((media_seen_->load(std::memory_order_relaxed) & mask_of(medium)) == 0)
-    media_seen_->fetch_or(mask_of(medium), std::memory_order_relaxed);
-}
-
-void pool_applier::hold_again(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) {
-  if (!options_.copy_counting) hold(home, name, block, medium);
-}
-
-void pool_applier::release(std::uint16_t, engine_hash name, medium_id medium) {
-  apply_tally own;
-  blocks_->remove({&name, 1}, medium, own);
-  tally_->removed += own.removed;  // it may have been given up for the byte budget before
-}
-
-name_meaning pool_applier::watch(std::uint16_t home, engine_hash name) {
-  board_entry& asked = boards_[homes_[home].board];
-  const name_meaning means = asked.names->watch(name, asked.inbox);
-  if (means.what == name_meaning::state::unknown && asked.questions.size() < most_questions) asked.questions.push_back(name);
-  return means;
-}
-
-void pool_applier::unwatch(std::uint16_t home, engine_hash name) {
-  const board_entry& asked = boards_[homes_[home].board];
-  asked.names->unwatch(name, asked.inbox.get());
-}
-
-std::uint16_t pool_applier::home_of(std::uint16_t home, std::uint16_t adapter) {
-  if (homes_[home].in->adapter() == adapter) return home;
-  event_scope scope;
-  const partition_key& key = homes_[home].in->key();
-  scope.tenant = key.tenant;
-  scope.model = key.model;
-  scope.salt = key.salt;
-  scope.block_size = key.block_size;
-  scope.lora = homes_[home].in->names()->adapter_name(adapter);
-  return home_number(find_home_(scope));
-}
-
-std::optional<medium_id> pool_applier::mixed() {
-  if (!options_.mixed) return std::nullopt;
-  return options_.mixed();
 }
 
 }  // namespace kvc::core

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/block_names.hpp"
 #include "core/catalog.hpp"
 #include "core/digest_names.hpp"
 #include "core/event.hpp"
@@ -67,6 +68,9 @@ class pool_applier final : private pool_joiner::surroundings {
   /// Appends what engines have to be asked, no more than `most` names at once. True when something is left.
   bool take_questions(std::vector<name_question>& into, std::size_t most);
 
+  /// Appends the names under which blocks of a partition are known, but for those that are the blocks' own sequence hashes.
+  void names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const;
+
   [[nodiscard]] pool_joiner::figures now() const noexcept { return joiner_.now(); }
 
  private:
@@ -86,6 +90,7 @@ class pool_applier final : private pool_joiner::surroundings {
   [[nodiscard]] std::uint16_t home_for(const event_scope& scope, const pool_key& key);
   /// What is common to all sightings of an event; its home is `no_home` when there is no partition for it.
   [[nodiscard]] pool_joiner::sighting sighting_of(const event_scope& scope, const pool_key& key);
+  [[nodiscard]] std::uint64_t writer_of(const pool_key& key, const event_scope& scope) const;
   [[nodiscard]] engine_hash name_in(const pool_key& key, engine_hash told, std::uint32_t group);
 
   void hold(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) override;

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/block_names.hpp"
 #include "core/gradual_map.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
@@ -88,6 +89,8 @@ class pool_joiner {
   bool remove_block(std::uint16_t home, engine_hash name, media_mask from);
   /// Engines have told of a name that is watched in this home. Nothing happens when it no longer is.
   void tell(std::uint16_t home, engine_hash name, const name_meaning& means);
+  /// Appends the names that are placed at a block, but for the name that is the block's own sequence hash.
+  void names_of(std::uint16_t home, seq_hash block, std::vector<engine_hash>& into) const;
 
   void pass_time(time_point now);
   /// Brings the index up to what the layouts have become, looking at no more than `budget` records. True when it is.
@@ -167,6 +170,7 @@ class pool_joiner {
   void watch(std::uint32_t number);
   [[nodiscard]] where place_of(const node& which) const;
   void place(std::uint32_t first);
+  void note_place(std::uint32_t number, bool is_there);
   void link_to(std::uint32_t parent, std::uint32_t child);
   void unlink_from_parent(std::uint32_t child);
   void erase_unused(std::uint32_t number);
@@ -188,6 +192,7 @@ class pool_joiner {
   slab<object> objects_;
   gradual_map<std::uint64_t, std::uint32_t> nodes_by_name_;
   gradual_map<std::uint64_t, std::uint32_t> objects_by_id_;
+  block_names nodes_by_block_;  ///< of placed nodes, where the name is not the block itself
   order waiting_;
   order placed_;
   std::uint32_t records_made_ = 0;  ///< one past the highest number of a record

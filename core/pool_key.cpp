@@ -213,7 +213,7 @@ pool_key parse_pool_key(std::string_view key) noexcept {
 engine_hash name_of(const pool_key& key, digest_names& digests) {
   if (key.form == key_form::number) return engine_hash{key.number};
   std::string_view digits = key.digits;
-  if (key.form == key_form::sglang || key.form == key_form::file) digits = digits.substr(0, integer_digits);
+  if (names_by_beginning(key)) digits = digits.substr(0, integer_digits);
   if (digits.size() <= integer_digits) {
     const std::uint64_t value = integer_of(digits, 16).value_or(0);
     return engine_hash{key.is_negative ? 0 - value : value};
@@ -226,6 +226,16 @@ engine_hash name_of(const pool_key& key, digest_names& digests) {
     digits.remove_prefix(width);
   }
   return digests.name_of(std::span(bytes).first(count));
+}
+
+engine_hash folded_name_of(const pool_key& key) noexcept {
+  if (key.form == key_form::number) return engine_hash{key.number};
+  std::string_view digits = key.digits;
+  if (names_by_beginning(key)) digits = digits.substr(0, integer_digits);
+  const bool is_long = digits.size() > integer_digits;
+  if (is_long) digits.remove_prefix(digits.size() - integer_digits);
+  const std::uint64_t value = integer_of(digits, 16).value_or(0);
+  return engine_hash{key.is_negative && !is_long ? 0 - value : value};
 }
 
 bool is_same_model(std::string_view in_key, std::string_view model) noexcept {

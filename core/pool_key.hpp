@@ -70,6 +70,13 @@ struct pool_key {
 /// (kv-events.md sections 2.3 and 3). Precondition: the form is not `opaque`.
 [[nodiscard]] engine_hash name_of(const pool_key& key, digest_names& digests);
 
+/// The same for who remembers no digests: two that end alike are one name. Pure.
+[[nodiscard]] engine_hash folded_name_of(const pool_key& key) noexcept;
+/// Whether the name in the key goes before any that an event tells: what a store makes of SGLang's digest is not what SGLang makes of it.
+[[nodiscard]] constexpr bool names_by_beginning(const pool_key& key) noexcept {
+  return key.form == key_form::sglang || key.form == key_form::file;
+}
+
 /// Whether a model named in a key is this one: connectors write the last component of the path, or another sign for the slash.
 [[nodiscard]] bool is_same_model(std::string_view in_key, std::string_view model) noexcept;
 

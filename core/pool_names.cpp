@@ -69,6 +69,7 @@ void pool_joiner::erase_unused(std::uint32_t number) {
   while (number != no_record && nodes_[number].first_record == no_record && nodes_[number].first_child == no_record) {
     node& gone = nodes_[number];
     if (gone.is == state::doubtful) --figures_.doubtful;
+    note_place(number, false);
     if (gone.is_watched) around_->unwatch(gone.home, gone.name);
     const std::uint32_t parent = gone.parent;
     unlink_from_parent(number);
@@ -123,6 +124,26 @@ pool_joiner::where pool_joiner::place_of(const node& which) const {
   return at(which.may_be_sequence ? state::placed : state::waiting, which.home, seq_hash{which.name.get()});
 }
 
+/// Writes down which blocks a name is placed at, if it is, or strikes that out.
+void pool_joiner::note_place(std::uint32_t number, bool is_there) {
+  const node& which = nodes_[number];
+  if (which.is != state::placed) return;
+  const auto note = [&](seq_hash block) {
+    is_there ? nodes_by_block_.add(which.placed_home, block, number) : nodes_by_block_.remove(which.placed_home, block, number);
+  };
+  if (which.block.get() != which.name.get()) note(which.block);
+  if (!which.before) return;
+  for (const seq_hash block : *which.before) note(block);
+}
+
+void pool_joiner::names_of(std::uint16_t home, seq_hash block, std::vector<engine_hash>& into) const {
+  nodes_by_block_.each(home, block, [&](std::uint32_t number) {
+    const node& which = nodes_[number];
+    const bool is_meant = which.block == block || (which.before && std::ranges::find(*which.before, block) != which.before->end());
+    if (which.placed_home == home && is_meant) into.push_back(which.name);
+  });
+}
+
 /// Finds the place of a name anew, and of all that stands behind it; a list instead of recursion, since chains are as long as prompts.
 void pool_joiner::place(std::uint32_t first) {
   std::vector<std::uint32_t> changed{first};
@@ -140,6 +161,7 @@ void pool_joiner::place(std::uint32_t first) {
     for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
       hold(records_[each], std::exchange(records_[each].held, media_mask{0}), holding::ends);
     }
+    note_place(number, false);
     if (which.is == state::doubtful) --figures_.doubtful;
     if (found.is == state::doubtful) ++figures_.doubtful;
     which.is = found.is;
@@ -147,6 +169,7 @@ void pool_joiner::place(std::uint32_t first) {
     which.block = found.blocks.back();
     found.blocks.pop_back();
     which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));
+    note_place(number, true);
     for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
       unlink(each);
       link(each, which.is != state::placed);

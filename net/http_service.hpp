@@ -1,10 +1,11 @@
 // The one interface through which the HTTP side meets what is served.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "core/counters.hpp"
 #include "net/http_message.hpp"
@@ -35,8 +36,9 @@ class http_service {
   /// Looks at method, path, query and authorization only; the body has not been read.
   [[nodiscard]] virtual http_plan plan(const http_request& head) = 0;
 
-  /// Whether answering has to wait for others after all, as the body says. Asked only where the plan does not wait.
-  [[nodiscard]] virtual bool has_to_wait(const http_request& /*request*/, const http_plan& /*plan*/) const noexcept { return false; }
+  /// Whether answering has to wait for others after all, as the body says. Asked only where the plan does not wait; if not, `answer_now`
+  /// follows in the same turn of the lane, so that what has been read here need not be read again.
+  [[nodiscard]] virtual bool has_to_wait(lane& /*here*/, const http_request& /*request*/, const http_plan& /*plan*/) { return false; }
 
   /// The answer, at once. Precondition: neither the plan nor the body waits. Work is bounded by the size of the request.
   [[nodiscard]] virtual http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) = 0;

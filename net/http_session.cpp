@@ -164,7 +164,7 @@ asio::awaitable<void> http_session::run() {
       http_plan& plan = asked_->plan;
       if (plan.refusal) {
         reply_ = std::move(*plan.refusal);
-      } else if (plan.waits || shared_.service.has_to_wait(asked_->request, plan)) {
+      } else if (plan.waits || shared_.service.has_to_wait(local_.here, asked_->request, plan)) {
         const bool is_own = plan.patience.count() != 0;
         co_await have_answered(asked_, begun + (is_own ? plan.patience : shared_.settings.handler_timeout));
       } else {

@@ -1,12 +1,24 @@
 // A way into a stream's part of the index for what is found out about its blocks elsewhere than in the stream.
 #pragma once
 
-#include "core/event.hpp"
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/block_names.hpp"
+#include "core/ids.hpp"
 
 namespace kvc::net {
 
-/// Something that applies events as if its publisher had sent them, between two batches of the publisher.
-/// Lane: the stream's. Bounded: what comes faster than it can be applied is left out, and found again by the next look at the store.
+/// Objects of a backend of which the table says something else than the backend's streams have told.
+struct changed_objects {
+  std::string backend;
+  std::string tenant;
+  std::vector<std::string> keys;
+};
+
+/// Something that brings its part of the index up to what the table of objects says, between two batches of its publisher.
+/// Lane: the stream's.
 class index_inlet {
  public:
   index_inlet() = default;
@@ -14,7 +26,12 @@ class index_inlet {
   index_inlet& operator=(const index_inlet&) = delete;
   virtual ~index_inlet() = default;
 
-  virtual void take_aside(core::event_batch batch) = 0;
+  /// The table is looked at when the change is applied, and so is not older than what the stream tells meanwhile. Bounded work at once, the
+  /// rest in further turns of the lane; what comes while too much is waiting is left out, and logged.
+  virtual void take_changes(changed_objects what) = 0;
+  /// Appends the names that the stream's objects have for blocks of a partition; see core::pool_applier::names_of.
+  virtual void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,
+                        std::vector<core::named_block>& into) const = 0;
 };
 
 }  // namespace kvc::net

@@ -20,8 +20,8 @@ class joint_service final : public http_service {
       : index_(index), coordinator_(coordinator), stores_(stores) {}
 
   [[nodiscard]] http_plan plan(const http_request& head) override;
-  [[nodiscard]] bool has_to_wait(const http_request& request, const http_plan& plan) const noexcept override {
-    return is_of_stores(request.path) && stores_->has_to_wait(request, plan);
+  [[nodiscard]] bool has_to_wait(lane& here, const http_request& request, const http_plan& plan) override {
+    return is_of_stores(request.path) && stores_->has_to_wait(here, request, plan);
   }
   [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override;

@@ -44,6 +44,14 @@ std::string text_in(std::string_view body, std::string_view name) {
   return found.is(kind::string) ? std::string(found.text()) : std::string();
 }
 
+/// A completed prefetch may have come to nothing: the storage has lost the chunks since.
+bool has_found_nothing(std::string_view body) {
+  json_tree tree;
+  if (tree.parse(body) || !tree.root().is(kind::map)) return false;
+  const tape_value found = find_member(tree.root(), "found_keys");
+  return found.is(kind::unsigned_integer) && found.node().bits == 0;
+}
+
 promotion_outcome outcome_of(promotion_result what, std::string reason) {
   promotion_outcome outcome;
   outcome.what = what;
@@ -57,7 +65,7 @@ asio::awaitable<promotion_outcome> lmcache_executor::carry_out(const promotion_o
   const auto submitted = co_await caller_.call("POST", "/cache/prefetches", body_of(order, world_size_), order.deadline);
   if (!submitted) co_return outcome_of(promotion_result::failed, submitted.error().message());
   if (submitted->status / 100 != 2) co_return outcome_of(promotion_result::failed, "HTTP " + std::to_string(submitted->status));
-  if (text_in(submitted->body, "status") == "noop") co_return outcome_of(promotion_result::already, {});
+  if (text_in(submitted->body, "status") == "noop") co_return outcome_of(promotion_result::unsupported, "the prefix has no whole chunk");
   const std::string id = text_in(submitted->body, "request_id");
   if (id.empty()) co_return outcome_of(promotion_result::failed, "the server's answer is not understood");
   std::chrono::milliseconds between = first_look_after;
@@ -72,7 +80,9 @@ asio::awaitable<promotion_outcome> lmcache_executor::carry_out(const promotion_o
     const auto told = co_await caller_.call("GET", "/cache/prefetches/" + percent_encoded(id), std::string(), order.deadline);
     if (!told) co_return outcome_of(promotion_result::failed, told.error().message());
     if (told->status == 404) co_return outcome_of(promotion_result::failed, "the server has forgotten the prefetch");
-    if (told->status / 100 == 2 && text_in(told->body, "status") == "completed") co_return outcome_of(promotion_result::accepted, {});
+    if (told->status / 100 != 2 || text_in(told->body, "status") != "completed") continue;
+    if (has_found_nothing(told->body)) co_return outcome_of(promotion_result::gone, "the server has none of the chunks");
+    co_return outcome_of(promotion_result::accepted, {});
   }
 }
 

@@ -154,6 +154,30 @@ std::optional<std::vector<placement>> read_placements(std::string_view body, con
   return found;
 }
 
+placement read_single(unsigned status, std::string_view body) {
+  placement found;
+  if (status == 404) {
+    found.is_known = true;
+    if (body.find("NOT_READY") != std::string_view::npos)
+      found.replicas.push_back({core::replica_kind::memory, core::replica_state::in_flight, {}});
+    return found;
+  }
+  if (status != 200) return found;
+  json_tree tree;
+  while (!body.empty()) {
+    const std::string_view line = body.substr(0, body.find('\n'));
+    body.remove_prefix(std::min(body.size(), line.size() + 1));
+    if (line.empty()) continue;
+    if (tree.parse(line) || !tree.root().is(kind::map)) return {};
+    if (found.replicas.size() == most_replicas) break;
+    found.replicas.push_back({core::replica_kind::memory, state_in(tree.root()), location_in(tree.root())});
+    found.bytes = std::max(found.bytes, size_in(tree.root()));
+  }
+  found.is_known = true;
+  found.tells_memory_only = true;
+  return found;
+}
+
 std::uint64_t read_watermark_rejections(std::string_view page) {
   double sum = 0;
   while (!page.empty()) {

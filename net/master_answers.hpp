@@ -11,7 +11,7 @@
 
 namespace kvc::net {
 
-/// Whether a key has to be asked for alone: the server decodes the list before it splits it at commas.
+/// Whether a key cannot stand in a list: the server decodes the list before it splits it at commas, and so asks for other keys.
 [[nodiscard]] bool goes_alone(std::string_view key) noexcept;
 
 /// Target of a look at where `keys` are. The master knows no tenants for certain: another one than `default` is named, and one that does
@@ -26,6 +26,10 @@ namespace kvc::net {
 /// `data` around it. A key the answer does not have is unknown; one that is not `ok` because it was not found is gone; an error of another
 /// kind is unknown. Absent: this is no such answer.
 [[nodiscard]] std::optional<std::vector<placement>> read_placements(std::string_view body, const std::vector<std::string>& keys);
+
+/// Reads the answer of the look-up of a single key: a line for each copy in memory, which is all it tells; 404 when the object is gone or
+/// not complete yet. Unknown: this is no such answer.
+[[nodiscard]] placement read_single(unsigned status, std::string_view body);
 
 /// The sum of all series of a metrics page that count what was rejected by a watermark.
 [[nodiscard]] std::uint64_t read_watermark_rejections(std::string_view page);

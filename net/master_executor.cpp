@@ -28,6 +28,8 @@ std::optional<promotion_outcome> settled(const placement& seen, promotion_result
   if (!seen.is_known) return std::nullopt;
   if (where.has(memory, complete)) {
     outcome.what = when_in_memory;
+  } else if (seen.tells_memory_only) {
+    return std::nullopt;  // where else it is nobody can say
   } else if (!where.has_complete() && !where.has(memory, in_flight)) {
     outcome.what = promotion_result::gone;
     outcome.reason = "the object is gone";
@@ -70,8 +72,20 @@ asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> ke
   co_return error_code();
 }
 
+asio::awaitable<error_code> master_executor::look_alone(const std::string& key, const std::string& tenant, time_point deadline,
+                                                        placement& found) {
+  const auto target = touch_target({}, key, tenant);
+  if (!target) co_return error_code();  // unknown
+  const time_point asked = steady::now();
+  const auto answer = co_await caller_.call("GET", *target, std::string(), deadline);
+  if (!answer) co_return answer.error();
+  found = read_single(answer->status, answer->body);
+  found.asked = asked;
+  co_return error_code();
+}
+
 asio::awaitable<result<std::vector<placement>>> master_executor::look(const std::vector<std::string>& keys, const std::string& tenant,
-                                                                      time_point deadline) {
+                                                                      time_point deadline, looking how) {
   std::vector<placement> found(keys.size());
   std::vector<std::string> together;
   std::vector<std::size_t> places;
@@ -81,9 +95,8 @@ asio::awaitable<result<std::vector<placement>>> master_executor::look(const std:
       places.push_back(i);
       continue;
     }
-    std::vector<std::string> alone{keys[i]};
-    std::vector<std::size_t> place{i};
-    const error_code failed = co_await look_at(std::move(alone), std::move(place), tenant, deadline, found);
+    if (how == looking::moves_nothing) continue;
+    const error_code failed = co_await look_alone(keys[i], tenant, deadline, found[i]);
     if (failed) co_return failed;
   }
   if (!together.empty()) {
@@ -95,7 +108,7 @@ asio::awaitable<result<std::vector<placement>>> master_executor::look(const std:
 
 asio::awaitable<result<std::vector<placement>>> master_executor::locate(const std::vector<std::string>& keys, const std::string& tenant,
                                                                         steady::duration patience) {
-  co_return co_await look(keys, tenant, steady::now() + patience);
+  co_return co_await look(keys, tenant, steady::now() + patience, looking::moves_nothing);
 }
 
 /// Once per key and wanted hit; a key that cannot be asked for is settled. An answer other than 200 means that there is nothing to promote,
@@ -141,7 +154,7 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
   bool is_pressed = false;
   std::chrono::milliseconds between = first_look_after;
   for (;;) {
-    const auto seen = co_await look(open.keys, order.tenant, order.deadline);
+    const auto seen = co_await look(open.keys, order.tenant, order.deadline, looking::promotes);
     if (!seen) {
       for (const std::size_t place : open.places) outcomes[place].reason = seen.error().message();
       if (seen.error() == errc::cancelled) co_return outcomes;

@@ -16,8 +16,9 @@ namespace kvc::net {
 /// Story: nobody can order a promotion; the master promotes what is asked for often enough. So the executor looks where the objects are,
 /// asks for those on local disk as often as the master's threshold wants, and looks again, ever less often, until they are in memory, have
 /// gone, or the deadline passes. While they are awaited the master's count of what it refused for want of memory is watched: once it grows,
-/// what is not there by the next look is given up. Looking moves nothing. Where the copy goes is the master's choice: its interface takes
-/// no preference.
+/// what is not there by the next look is given up. Looking moves nothing. A key with a comma cannot be looked for so: while it is promoted
+/// it is asked for alone, which tells what is in memory and counts as a wish; otherwise nothing is told about it. Where the copy goes is
+/// the master's choice: its interface takes no preference.
 class master_executor final : public store_executor {
  public:
   /// `settings` outlive it.
@@ -37,10 +38,13 @@ class master_executor final : public store_executor {
     std::vector<std::size_t> places;  ///< in the order
   };
 
+  enum class looking : std::uint8_t { moves_nothing, promotes };
   [[nodiscard]] asio::awaitable<result<std::vector<placement>>> look(const std::vector<std::string>& keys, const std::string& tenant,
-                                                                     time_point deadline);
+                                                                     time_point deadline, looking how);
   [[nodiscard]] asio::awaitable<error_code> look_at(std::vector<std::string> keys, std::vector<std::size_t> places,
                                                     const std::string& tenant, time_point deadline, std::vector<placement>& found);
+  [[nodiscard]] asio::awaitable<error_code> look_alone(const std::string& key, const std::string& tenant, time_point deadline,
+                                                       placement& found);
   [[nodiscard]] asio::awaitable<void> touch(const promotion_order& order, waiting& open, std::vector<promotion_outcome>& outcomes);
   [[nodiscard]] asio::awaitable<bool> sees_pressure(time_point deadline);
   [[nodiscard]] asio::awaitable<bool> pause(std::chrono::steady_clock::duration how_long);

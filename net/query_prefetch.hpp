@@ -16,27 +16,12 @@
 #include "net/api_types.hpp"
 #include "net/object_shelves.hpp"
 #include "net/promotion_service.hpp"
+#include "net/query_leftover.hpp"
 #include "net/runtime.hpp"
 #include "net/store_reconciler.hpp"
 #include "net/store_settings.hpp"
 
 namespace kvc::net {
-
-/// What a query leaves behind once it is answered.
-struct query_leftover {
-  std::string tenant;
-  std::string model;
-  std::string salt;
-  std::string preferred;  ///< instance, host or segment
-  std::uint64_t hash_seed = 0;
-  std::uint32_t block_size = 0;
-  std::size_t in_memory = 0;             ///< leading blocks that the instance has in memory
-  std::size_t on_any = 0;                ///< leading blocks that it has on any medium
-  std::uint64_t max_blocks = 0;          ///< 0: the setting
-  std::vector<core::local_hash> locals;  ///< of the prompt, unless it came by hash
-  std::vector<core::seq_hash> hashes;    ///< of the prompt, if it came by hash
-  std::vector<std::uint32_t> tokens;     ///< of the prompt; only where a store knows blocks by nothing else
-};
 
 /// What the query that was answered last with this scratch leaves behind; null: nothing can be done about it. Same lane.
 [[nodiscard]] std::shared_ptr<query_leftover> leftover_of(const query_request& query, const query_source& source,
@@ -46,28 +31,33 @@ struct query_leftover {
 ///
 /// Story: a router that asks how far a prompt is cached will send the request there soon, so what the instance would have to read from a
 /// disk had better be in memory by then. The query is answered as always; what it leaves behind is looked at in another turn of the lane,
-/// and nobody waits for it. Objects are found by the names of their blocks where these are rolling sequence hashes; the walk ends at the
-/// first block that no store has. An LMCache server knows no names: it gets the tokens, if the index says that its disk reaches further
-/// than its memory. Lane: `take` on the lane that answers; `wants_tokens` from anywhere.
+/// and nobody waits for it (`object_walk`, for each backend). An LMCache server knows no names: it gets the tokens, if the index says that
+/// its disk reaches further than its memory. Bound: `most_under_way` queries are looked after at one time; what others leave behind is
+/// left. Lane: `take` on the lane that answers; the rest from anywhere.
 class query_prefetch {
  public:
+  static constexpr std::size_t most_under_way = 1'024;
+
   query_prefetch(object_shelves& objects, promotion_service& promotions, const store_settings& settings)
       : objects_(objects), promotions_(promotions), settings_(settings) {}
 
   void take(lane& here, std::shared_ptr<query_leftover> left);
 
   [[nodiscard]] bool wants_tokens() const noexcept { return token_stores_.load(std::memory_order_relaxed) != 0; }
+  /// Queries for which nothing was done, as too many came.
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_.load(std::memory_order_relaxed); }
   /// A store that knows blocks by their tokens has come or gone.
   void note_token_store(std::uint32_t backend, bool is_there);
 
  private:
-  void carry_out(query_leftover& left);
-  void promote_objects(query_leftover& left);
-  void promote_tokens(query_leftover& left);
+  void carry_out(lane& here, const std::shared_ptr<query_leftover>& left);
+  void promote_tokens(const query_leftover& left);
 
   object_shelves& objects_;
   promotion_service& promotions_;
   const store_settings& settings_;
+  std::shared_ptr<std::atomic<std::size_t>> under_way_ = std::make_shared<std::atomic<std::size_t>>(0);
+  std::atomic<std::uint64_t> left_out_{0};
   std::atomic<std::size_t> token_stores_{0};
   std::array<std::atomic<bool>, object_shelves::most_backends> takes_tokens_{};
 };

@@ -13,6 +13,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds between_leaders{100};  ///< while nobody leads
+constexpr unsigned most_moves = 4;                         ///< from one server to another without a pause
 constexpr unsigned not_leading = 503;
 
 }  // namespace
@@ -36,7 +37,7 @@ asio::awaitable<bool> store_caller::find_leader(steady::time_point deadline) {
 
 asio::awaitable<result<http_client::answer>> store_caller::call(std::string_view method, std::string target, std::string body,
                                                                 steady::time_point deadline) {
-  for (;;) {
+  for (unsigned moves = 0;;) {
     const auto patience = std::min<steady::duration>(patience_, deadline - steady::now());
     if (patience <= steady::duration::zero()) co_return error_code(errc::timed_out);
     const store_url asked = at_;
@@ -49,7 +50,8 @@ asio::awaitable<result<http_client::answer>> store_caller::call(std::string_view
     if (!answer) at_ = url_;                         // the leader has gone: begin again where the operator said
     bool has_moved = !answer;
     if (answer) has_moved = co_await find_leader(deadline);
-    if (has_moved) continue;
+    if (has_moved && ++moves <= most_moves) continue;  // servers may send us to each other in a circle
+    moves = 0;
     if (steady::now() + between_leaders >= deadline) co_return answer;
     asio::steady_timer pause(executor_, between_leaders);
     error_code woken;

@@ -26,6 +26,7 @@ struct located_replica {
 /// Where an object is, by the store itself.
 struct placement {
   bool is_known = false;                  ///< false: the store did not tell; then the rest means nothing
+  bool tells_memory_only = false;         ///< it is there, and what it has elsewhere than in memory was not told
   std::vector<located_replica> replicas;  ///< none: it is gone
   std::uint64_t bytes = 0;                ///< size of the object; 0: not told
   /// When the store was asked: what has happened since, it could not know. Never later than its answer.

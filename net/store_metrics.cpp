@@ -55,6 +55,8 @@ std::string store_service::metrics() const {
   for (std::size_t i = 0; i < promotion_service::cause_names.size(); ++i) {
     out.value(promoted.suppressed[i].load(std::memory_order_relaxed), "cause", promotion_service::cause_names[i]);
   }
+  out.family("kvc_prefetch_queries_left_out_total", "counter", "Queries behind which nothing was promoted, as too many came");
+  out.value(queries_.left_out());
   out.family("kvc_prefetch_in_flight", "gauge", "Objects on their way to memory or waiting for it");
   out.value(promotions_.in_flight());
   out.family("kvc_prefetch_bytes_total", "counter", "Bytes of promoted objects, as far as stores tell");
@@ -77,8 +79,13 @@ std::string store_service::metrics() const {
   out.value(truth.looked_at.load(std::memory_order_relaxed));
   out.family("kvc_store_reconcile_failures_total", "counter", "Looks at a store that were not answered");
   out.value(truth.failed.load(std::memory_order_relaxed));
+  out.family("kvc_store_reconcile_untold_total", "counter",
+             "Keys that stores were asked for and told nothing about, or cannot be asked for");
+  out.value(truth.untold.load(std::memory_order_relaxed));
   out.family("kvc_store_reconcile_overtaken_total", "counter", "Answers of stores that an event was faster than");
   out.value(truth.overtaken.load(std::memory_order_relaxed));
+  out.family("kvc_store_reconcile_left_out_total", "counter", "Keys that were to be asked for and for which there was no room");
+  out.value(truth.left_out.load(std::memory_order_relaxed));
 
   const object_shelves::totals all = objects_.sum();
   out.family("kvc_store_objects", "gauge", "Objects of stores with a complete replica, by medium");

@@ -49,7 +49,7 @@ class store_reconciler final : public truth_sink {
   /// How old knowledge must be for that, in ticks of the tables' clock.
   [[nodiscard]] std::uint32_t age() const noexcept;
 
-  /// Looks at a store for as long as it is registered.
+  /// Looks at a store for as long as it is registered. To be called before another one is looked at for the same backend.
   [[nodiscard]] asio::awaitable<void> keep_true(std::shared_ptr<promotion_target> target);
 
   /// Whether the last look at the backend's store was answered, as far as it has one.
@@ -59,6 +59,7 @@ class store_reconciler final : public truth_sink {
     std::array<std::atomic<std::uint64_t>, core::difference_count> differences{};
     std::atomic<std::uint64_t> looked_at{0};  ///< keys
     std::atomic<std::uint64_t> failed{0};     ///< looks that were not answered
+    std::atomic<std::uint64_t> untold{0};     ///< keys that an answer says nothing about, or that cannot be asked for
     std::atomic<std::uint64_t> overtaken{0};  ///< answers that an event was faster than
     std::atomic<std::uint64_t> left_out{0};   ///< touched keys for which there was no room
   };
@@ -76,19 +77,26 @@ class store_reconciler final : public truth_sink {
   struct look {
     std::string tenant;
     std::vector<std::string> keys;
+    std::vector<bool> were_known;  ///< whether each was in the table when the store was asked; empty: all were
+    bool is_touched = false;       ///< somebody has asked for them; else it was their turn
   };
 
   void remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most);
-  void apply(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys, std::span<const placement> found,
-             std::uint32_t asked_at);
+  void keep(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys, std::size_t most);
+  void apply(std::uint32_t backend, const look& which, std::span<const placement> found, std::uint32_t asked_at);
+  void note_untold(const std::string& backend, const std::string& key, std::uint64_t keys);
+  void note_known(std::uint32_t backend, look& which) const;
   [[nodiscard]] look next_touched(std::uint32_t backend, std::size_t most);
   [[nodiscard]] look next_doubtful(std::uint32_t backend, std::size_t most);
-  [[nodiscard]] asio::awaitable<bool> look_at(promotion_target& target, const look& which);
+  [[nodiscard]] asio::awaitable<bool> look_at(promotion_target& target, look which);
+  [[nodiscard]] asio::awaitable<void> watch(std::shared_ptr<promotion_target> target, std::uint64_t number);
 
   lane& home_;
   object_shelves& objects_;
   const store_settings& settings_;
   std::map<std::uint32_t, waiting> touched_;
+  std::map<std::uint32_t, std::uint64_t> watches_;   ///< by backend: number of the store that is looked at
+  std::atomic<std::size_t> under_way_{0};            ///< keys on their way to the home lane
   std::map<std::uint32_t, std::size_t> sweep_from_;  ///< by backend: which of its tenants comes next
   std::array<std::atomic<bool>, object_shelves::most_backends> unreachable_{};
   counters counters_;

@@ -63,6 +63,8 @@ struct store_service::scratch {
 
   request_document document;
   exist_request request;
+  checked wrong;         ///< with the request
+  bool is_read = false;  ///< both are of the request that is answered next
   exist_answer answer;
   exist_lookup lookup;
 };
@@ -123,8 +125,13 @@ http_plan store_service::plan(const http_request& head) {
   return planned;
 }
 
-bool store_service::has_to_wait(const http_request& request, const http_plan& plan) const noexcept {
-  return plan.handler == probe && request.body.find("wait_ms") != std::string_view::npos;
+bool store_service::has_to_wait(lane& here, const http_request& request, const http_plan& plan) {
+  if (plan.handler != probe) return false;
+  scratch& reused = *scratches_[here.index()];
+  reused.wrong = read_probe(request, reused);
+  const bool waits = !reused.wrong && reused.request.wait_ms != 0;
+  reused.is_read = !waits;
+  return waits;
 }
 
 checked store_service::read_probe(const http_request& request, scratch& with) const {
@@ -165,7 +172,8 @@ http_reply store_service::probe_reply(lane& here, const scratch& from, wire_form
 http_reply store_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
   if (plan.handler != probe) return reply_with(refusal{refusal_kind::unsupported, "this route has to be waited for"}, request.answer_form);
   scratch& reused = *scratches_[here.index()];
-  if (const checked wrong = read_probe(request, reused)) return reply_with(*wrong, request.answer_form);
+  if (!std::exchange(reused.is_read, false)) reused.wrong = read_probe(request, reused);
+  if (reused.wrong) return reply_with(*reused.wrong, request.answer_form);
   reused.lookup.run(reused.request, reused.answer);
   return probe_reply(here, reused, request.answer_form);
 }

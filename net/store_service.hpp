@@ -35,7 +35,7 @@ class store_service final : public http_service {
   void start(std::vector<store_registration> configured = {});
 
   [[nodiscard]] http_plan plan(const http_request& head) override;
-  [[nodiscard]] bool has_to_wait(const http_request& request, const http_plan& plan) const noexcept override;
+  [[nodiscard]] bool has_to_wait(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override;
 

@@ -62,6 +62,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
+  self->self_ = self;
   self->sink_.attach(self);
   if (self->sink_.is_pool()) {
     self->news_call_ = std::make_shared<std::function<void()>>([raw = self.get()] { raw->catch_up(); });
@@ -109,10 +110,34 @@ void stream_listener::answer(const core::name_question& asked) {
 }
 
 void stream_listener::catch_up() {
-  if (stopping_ || sink_.catch_up(clock::now())) return;
+  if (stopping_ || sink_.catch_up(clock::now()) || will_catch_up_) return;
   // The rest later: others of the lane come first.
-  asio::post(lane_->context, [call = std::weak_ptr(news_call_)] {
-    if (const auto alive = call.lock()) (*alive)();
+  will_catch_up_ = true;
+  asio::post(lane_->context, [whose = self_] {
+    const auto alive = whose.lock();
+    if (!alive) return;
+    alive->will_catch_up_ = false;
+    alive->catch_up();
+  });
+}
+
+void stream_listener::take_changes(changed_objects what) {
+  if (stopping_) return;
+  sink_.take_changes(std::move(what));
+  apply_changes();
+}
+
+void stream_listener::apply_changes() {
+  if (stopping_ || will_apply_changes_) return;
+  const bool is_done = sink_.apply_changes_some();
+  catch_up();
+  if (is_done) return;
+  will_apply_changes_ = true;
+  asio::post(lane_->context, [whose = self_] {
+    const auto alive = whose.lock();
+    if (!alive) return;
+    alive->will_apply_changes_ = false;
+    alive->apply_changes();
   });
 }
 
@@ -285,6 +310,7 @@ asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const
   machine_.on_applied(done, now);
   news_.note_applied(machine_, now);
   if (replay_ && machine_.next() == core::stream_fsm::step::listen) replay_->finish();
+  if (sink_.has_changes()) apply_changes();
 }
 
 void stream_listener::watch_connection() {

@@ -42,8 +42,10 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
   [[nodiscard]] std::size_t bytes() const override { return sink_.blocks().bytes(); }
 
-  void take_aside(core::event_batch batch) override {
-    if (!stopping_) sink_.take_aside(std::move(batch));
+  void take_changes(changed_objects what) override;
+  void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,
+                std::vector<core::named_block>& into) const override {
+    if (!stopping_) sink_.names_of(home, blocks, into);
   }
   void answer(const core::name_question& asked) override;
 
@@ -61,6 +63,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] asio::awaitable<void> apply(core::seqno number, std::span<const std::byte> payload);
   void ask();
   void catch_up();
+  void apply_changes();
   void watch_connection();
 
   std::uint64_t disconnects_before_ = 0;  ///< of sockets that have been replaced
@@ -78,6 +81,9 @@ class stream_listener final : public evictable, public index_inlet, public name_
   replay_client::reply reply_;  ///< the replayed batch in hand
   error_code last_open_failure_;
   std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
+  std::weak_ptr<stream_listener> self_;
+  bool will_catch_up_ = false;       ///< in a later turn of the lane
+  bool will_apply_changes_ = false;  ///< the same
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

@@ -181,7 +181,6 @@ void stream_sink::count(const core::apply_tally& tally) {
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
   if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delay();
-  apply_waiting();
   show_blocks();
 }
 
@@ -275,7 +274,8 @@ asio::awaitable<std::uint64_t> stream_sink::drop_all() {
   for (const std::string& each : backends_) {
     while (!objects_->forget_some(each, settings_->blocks_per_turn)) co_await lane_->turns.next();
   }
-  aside_.clear();  // said about blocks that have gone
+  changes_.clear();  // about blocks that have gone
+  next_change_ = 0;
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();

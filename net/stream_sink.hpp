@@ -1,7 +1,6 @@
 // Takes a stream's payloads: decodes, applies in bounded turns, counts, and shows the result in the stream's status.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "core/event_applier.hpp"
 #include "core/stream_status.hpp"
@@ -40,8 +41,15 @@ class stream_sink {
 
   /// Where the backends this stream speaks for can be told what was found out about them; see index_inlet.
   void attach(std::weak_ptr<index_inlet> inlet) { inlet_ = std::move(inlet); }
-  /// Applies events that are not the publisher's, now or once what has been begun is finished.
-  void take_aside(core::event_batch batch);
+  /// Objects have turned out to be elsewhere than the publisher told; see index_inlet. They wait until `apply_changes_some` is called.
+  void take_changes(changed_objects what);
+  [[nodiscard]] bool has_changes() const noexcept { return !changes_.empty(); }
+  /// Brings some of them up to what the table says. True when none are left, or nothing can be done in the middle of a batch. Not for
+  /// coroutines, as `catch_up`, which is to be called afterwards.
+  [[nodiscard]] bool apply_changes_some();
+  void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks, std::vector<core::named_block>& into) const {
+    applier_.names_of(home, blocks, into);
+  }
 
   /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
   [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
@@ -61,8 +69,8 @@ class stream_sink {
   /// Forgets all blocks of the stream. Answers how many.
   asio::awaitable<std::uint64_t> drop_all();
 
-  /// A piece of the worker's part of a pass of eviction, counted; see core::lane_blocks::evict_some. Nothing is done in the middle of a batch:
-  /// what its events say and what is given up are kept apart.
+  /// A piece of the worker's part of a pass of eviction, counted; see core::lane_blocks::evict_some. Nothing is done in the middle of a
+  /// batch: what its events say and what is given up are kept apart.
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
 
   /// For pools: takes in what engines have told meanwhile and what the time has made sure, and asks what there is to ask. False when there
@@ -80,15 +88,14 @@ class stream_sink {
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
-  /// How many barriers have been applied: clears of all that the stream may ever have held, after which it held nothing, so that earlier losses
-  /// and evictions no longer matter.
+  /// How many barriers have been applied: clears of all that the stream may ever have held, after which it held nothing, so that earlier
+  /// losses and evictions no longer matter.
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
 
  private:
   [[nodiscard]] asio::awaitable<void> keep_objects();
   void note_backend(const std::string& name);
-  void apply_aside(const core::event_batch& batch);
-  void apply_waiting();
+  void tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const;
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
@@ -110,11 +117,13 @@ class stream_sink {
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
   bool is_in_between_ = false;
-  object_shelves* objects_;           ///< null: its events are about no objects
+  object_shelves* objects_;  ///< null: its events are about no objects
   core::object_source object_source_;
-  std::set<std::string> backends_;    ///< those whose objects it has spoken about
+  std::set<std::string> backends_;  ///< those whose objects it has spoken about
   std::weak_ptr<index_inlet> inlet_;
-  std::deque<core::event_batch> aside_;  ///< waiting for the end of what has been begun
+  std::deque<changed_objects> changes_;
+  std::size_t next_change_ = 0;  ///< key of the first of them
+  std::uint64_t changes_left_out_ = 0;
 };
 
 }  // namespace kvc::net

@@ -1,12 +1,18 @@
 // What a stream's events mean for the objects of stores, and what is found out about a store elsewhere for the stream's blocks.
+#include <algorithm>
+#include <bit>
+
 #include "core/object_feed.hpp"
+#include "core/pool_key.hpp"
+#include "net/log.hpp"
 #include "net/stream_sink.hpp"
 
 namespace kvc::net {
 namespace {
 
-constexpr std::size_t most_aside = 64;     ///< batches that wait; what comes then is found again by the next look at the store
-constexpr std::size_t most_backends = 64;  ///< of one stream that are remembered; see core::event_applier::max_owners
+constexpr std::size_t most_changes = 1'024;   ///< answers of stores that wait, of at most 128 keys each
+constexpr std::size_t changes_per_turn = 32;  ///< objects
+constexpr std::size_t most_backends = 64;     ///< of one stream that are remembered; see core::event_applier::max_owners
 
 }  // namespace
 
@@ -35,28 +41,63 @@ asio::awaitable<void> stream_sink::keep_objects() {
   lane_->counters.refused_objects.add(tally.refused);
 }
 
-void stream_sink::take_aside(core::event_batch batch) {
-  if (!is_in_between_) {
-    apply_aside(batch);
-    show_blocks();
-  } else if (aside_.size() < most_aside) {
-    aside_.push_back(std::move(batch));
+void stream_sink::take_changes(changed_objects what) {
+  if (changes_.size() < most_changes) {
+    changes_.push_back(std::move(what));
+    return;
   }
+  changes_left_out_ += what.keys.size();
+  if (!std::has_single_bit(changes_left_out_)) return;
+  log::warn(log::module::stream, "differences of a store not applied, as too many wait",
+            {{"backend", what.backend}, {"instance", registration_.worker.instance}, {"left_out_so_far", changes_left_out_}});
 }
 
-void stream_sink::apply_waiting() {
-  for (; !aside_.empty(); aside_.pop_front()) apply_aside(aside_.front());
+void stream_sink::tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const {
+  const std::optional<std::uint32_t> number = objects_->find(which.backend);
+  if (!number) return;
+  objects_->read(*number, [&](const core::object_table& table) {
+    const std::uint32_t owner = table.find_owner(which.backend, which.tenant);
+    for (std::size_t i = from; i < from + count; ++i) {
+      core::object_event event;
+      event.scope.backend = which.backend;
+      event.scope.tenant = which.tenant;
+      event.scope.object_key = which.keys[i];
+      event.what = core::object_event::change::updated;
+      const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, which.keys[i]);
+      if (object != core::no_record) {
+        // Where the key names a block it names it better: the table remembers no digests.
+        const auto block = table.block_of(object);
+        if (block && core::parse_pool_key(which.keys[i]).form == core::key_form::opaque) event.name = core::engine_hash{*block};
+        table.each_replica(object, [&event](const core::replica_view& each) {
+          if (each.state != core::replica_state::complete) return;
+          const core::medium_id medium = each.kind == core::replica_kind::memory ? core::medium_id::cpu : core::medium_id::disk;
+          event.replicas.push_back({medium, std::string(each.location), each.kind});
+        });
+      }
+      into.events.emplace_back(std::move(event));
+    }
+  });
 }
 
-void stream_sink::apply_aside(const core::event_batch& batch) {
+bool stream_sink::apply_changes_some() {
+  if (is_in_between_ || changes_.empty()) return true;
+  const changed_objects& first = changes_.front();
+  const std::size_t some = std::min(changes_per_turn, first.keys.size() - next_change_);
+  core::event_batch news;
+  tell_what_table_says(first, next_change_, some, news);
   core::apply_tally tally;
   core::event_applier::progress at;
-  while (!applier_.apply_some(batch, at, settings_->blocks_per_turn, tally)) continue;
-  while (!applier_.catch_up_some(settings_->blocks_per_turn, tally)) continue;
-  asker_.ask(applier_);
+  while (!applier_.apply_some(news, at, settings_->blocks_per_turn, tally)) continue;  // no more than a few blocks per object
+  next_change_ += some;
+  if (next_change_ == first.keys.size()) {
+    changes_.pop_front();
+    next_change_ = 0;
+  }
   lane_->counters.stored_blocks.add(tally.stored + tally.repeated + tally.moved);
   lane_->counters.removed_blocks.add(tally.removed);
   lane_->counters.orphaned_blocks.add(tally.orphaned);
+  show_blocks();
+  return changes_.empty();
 }
 
 }  // namespace kvc::net

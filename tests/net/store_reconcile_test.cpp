@@ -1,9 +1,10 @@
+#include <algorithm>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
 
-#include "net/msgpack_tape.hpp"
 #include "tests/support/net/payloads.hpp"
+#include "tests/support/net/store_blocks.hpp"
 #include "tests/support/net/store_fixture.hpp"
 #include "tests/support/net/stub_master.hpp"
 
@@ -50,44 +51,27 @@ struct calm_fixture : store_fixture {
   stub_master master;
 };
 
-/// The hash of the first block of `tokens`, as the standard has it, and a key that says so.
-std::uint64_t block_of(const std::vector<std::uint32_t>& tokens, std::size_t index) {
-  std::vector<core::local_hash> locals;
-  std::vector<core::seq_hash> hashes;
-  core::hash_blocks(tokens, 4, core::default_hash_seed, locals);
-  core::roll_from_root(locals, core::default_hash_seed, hashes);
-  return hashes[index].get();
-}
+/// Answers may be held back for as long as it takes.
+struct patient_fixture : store_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = watchful_stores();
+    with.store_call_timeout = std::chrono::milliseconds(20'000);
+    return with;
+  }
+  patient_fixture() : store_fixture(settings()) { open_pool(); }
 
-/// An envelope of a store whose connector tells what is in the block: the hash of block `index` of `tokens`, behind the one before it.
-std::string stored_block(const std::vector<std::uint32_t>& tokens, std::uint32_t index, const std::string& medium) {
-  std::string payload;
-  net::msgpack_writer out(payload);
-  out.array(3);
-  out.unsigned_integer(0);
-  out.array(1);
-  out.map(8);
-  out.string("event_type");
-  out.string("stored");
-  out.string("model_name");
-  out.string("m");
-  out.string("block_size");
-  out.unsigned_integer(4);
-  out.string("medium");
-  out.string(medium);
-  out.string("object_key");
-  out.string(std::to_string(block_of(tokens, index)));
-  out.string("seq_hashes");
-  out.array(1);
-  out.unsigned_integer(block_of(tokens, index));
-  out.string("parent_hash");
-  index == 0 ? out.nil() : out.unsigned_integer(block_of(tokens, index - 1));
-  out.string("token_ids");
-  out.array(4);
-  for (std::size_t i = 0; i < 4; ++i) out.unsigned_integer(tokens[index * 4 + i]);
-  out.unsigned_integer(0);
-  return payload;
-}
+  /// Waits until the store is asked about `key` once more.
+  bool is_asked_about(stub_master& which, const std::string& key) {
+    const std::size_t before = which.server().so_far().size();
+    return eventually([&] {
+      const auto asked = which.server().so_far();
+      return std::any_of(asked.begin() + static_cast<std::ptrdiff_t>(before), asked.end(),
+                         [&](const stub_mp_server::asked& each) { return each.target.find("keys=" + key) != std::string::npos; });
+    });
+  }
+
+  stub_master master;
+};
 
 }  // namespace
 
@@ -127,6 +111,65 @@ BOOST_FIXTURE_TEST_CASE(what_memory_has_given_to_a_disk_without_a_word_is_found_
   BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 1; }));
   BOOST_TEST(exist(R"({"keys":["moved","gone"]})") == R"({"exists":[1,0]})");
   BOOST_TEST(metric(R"(kvc_store_objects{medium="memory"})") == 0);
+}
+
+// The answer is of before the removal: it brought the key back until the next sweep.
+BOOST_FIXTURE_TEST_CASE(a_key_that_is_removed_while_its_store_is_asked_stays_away, patient_fixture) {
+  master.put("a", {.memory = true});
+  add_store(master.url());
+  publish({listed("a", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":1})"));
+  master.server().delay();
+  BOOST_REQUIRE(is_asked_about(master, "a"));
+  master.remove("a");
+  publish({listed("a", {})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":0})"));
+  const double overtaken = metric("kvc_store_reconcile_overtaken_total");
+  const double appeared = metric(R"(kvc_store_reconcile_total{difference="appeared"})");
+  master.server().resume();
+
+  BOOST_TEST(eventually([&] { return metric("kvc_store_reconcile_overtaken_total") == overtaken + 1; }));
+  BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
+  BOOST_TEST(metric(R"(kvc_store_reconcile_total{difference="appeared"})") == appeared);
+}
+
+// The end of the first one's looks, which comes late, used to say that the second one can be reached.
+BOOST_FIXTURE_TEST_CASE(a_store_that_was_replaced_says_nothing_about_its_successor, patient_fixture) {
+  master.put("a", {.memory = true});
+  add_store(master.url());
+  publish({listed("a", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":1})"));
+  master.server().delay();
+  BOOST_REQUIRE(is_asked_about(master, "a"));
+  stub_master next;
+  next.babble("nonsense");
+  add_store(next.url());
+  BOOST_REQUIRE(becomes(R"({"key":"b","backend_id":"store-1"})", R"({"exists":-2000})"));
+  const double asked = metric("kvc_store_reconciled_keys_total");
+  const double failures = metric("kvc_store_reconcile_failures_total");
+  master.server().resume();
+  const auto heard = master.server().so_far().size();
+
+  // Some more of its looks, so that the end of the first one's is past.
+  BOOST_TEST(eventually([&] { return metric("kvc_store_reconcile_failures_total") >= failures + 2; }));
+  BOOST_TEST(exist(R"({"key":"b","backend_id":"store-1"})") == R"({"exists":-2000})");
+  BOOST_TEST(metric("kvc_store_reconciled_keys_total") == asked);
+  BOOST_TEST(master.server().so_far().size() == heard);
+  next.babble("");
+  BOOST_TEST(becomes(R"({"keys":["a","b"],"backend_id":"store-1"})", R"({"exists":[0,0]})"));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_an_event_has_made_doubtful_is_asked_for_once_the_store_can_be_asked, calm_fixture) {
+  using change = core::object_event::change;
+  master.put("moved", {.local_disk = true});
+  master.depose("http://127.0.0.1:1");  // nobody leads, and nobody is there who could be asked
+  add_store(master.url());
+  publish({in_memory("moved", change::stored), in_memory("moved", change::removed)}, net::event_form::mooncake_branch);
+  BOOST_REQUIRE(eventually([&] { return metric("kvc_store_reconcile_failures_total") >= 1; }));
+  master.depose("");
+
+  // No probe in between: it would have the key read.
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 1; }));
 }
 
 BOOST_AUTO_TEST_CASE(differences_reach_the_index) {

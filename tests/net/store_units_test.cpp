@@ -82,6 +82,22 @@ BOOST_AUTO_TEST_CASE(what_is_gone_and_what_is_not_told_are_two_things) {
   BOOST_TEST(!net::read_placements("{}", {"k"})->front().is_known);
 }
 
+BOOST_AUTO_TEST_CASE(the_look_up_of_a_single_key_tells_what_is_in_memory) {
+  const net::placement found = net::read_single(200, "{\"size_\":7,\"transport_endpoint_\":\"h:1\"}\n{\"size_\":7}\n");
+  BOOST_TEST(found.is_known);
+  BOOST_TEST(found.tells_memory_only);
+  BOOST_REQUIRE(found.replicas.size() == 2U);
+  BOOST_TEST(found.replicas[0].location == "h:1");
+  BOOST_TEST(found.bytes == 7U);
+  BOOST_TEST(net::read_single(200, "").tells_memory_only);
+  BOOST_TEST(net::read_single(200, "").replicas.empty());
+  BOOST_TEST(net::read_single(404, "OBJECT_NOT_FOUND").is_known);
+  BOOST_TEST(!net::read_single(404, "OBJECT_NOT_FOUND").tells_memory_only);
+  BOOST_TEST(net::read_single(404, "REPLICA_IS_NOT_READY").set().has(memory, in_flight));
+  BOOST_TEST(!net::read_single(500, "").is_known);
+  BOOST_TEST(!net::read_single(200, "<html>").is_known);
+}
+
 BOOST_AUTO_TEST_CASE(refusals_for_memory_are_summed) {
   BOOST_TEST(net::read_watermark_rejections("# HELP promotion_rejected_by_watermark 5\nx 7\n"
                                             "master_promotion_rejected_by_watermark_total 3\n"

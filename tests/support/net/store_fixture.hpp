@@ -96,13 +96,13 @@ struct store_fixture {
   }
 
   /// A store's publisher, registered; its stream is whole once `publish` has been heard.
-  void open_pool(const std::string& backend = "store-1") {
+  void open_pool(const std::string& backend = "store-1", const std::string& more = "") {
     pool.emplace(engine, context, fake_publisher::options{});
     static_cast<void>(pool->lose_forever());  // stores count from 1
-    const raw_answer answer =
-        call("POST", "/register",
-             R"({"endpoint":")" + pool->endpoint() + R"(","replay_endpoint":")" + pool->replay_endpoint() +
-                 R"(","type":"Mooncake","modelname":"m","instance_id":"pool","block_size":4,)" + R"("backend_id":")" + backend + R"("})");
+    const raw_answer answer = call("POST", "/register",
+                                   R"({"endpoint":")" + pool->endpoint() + R"(","replay_endpoint":")" + pool->replay_endpoint() +
+                                       R"(","type":"Mooncake","modelname":"m","instance_id":"pool","block_size":4,)" + R"("backend_id":")" +
+                                       backend + "\"" + more + "}");
     if (answer.status != 200) throw std::runtime_error(answer.body);
   }
 

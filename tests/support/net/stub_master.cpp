@@ -99,10 +99,13 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
     const auto found = objects_.find(parameter(what.target, "key"));
     if (found == objects_.end()) return {.status = 404, .body = "not found"};
     const bool is_enough = ++found->second.hits >= wanted_hits && found->second.local_disk;
+    const std::string copy = found->second.memory ? R"({"size_":4096,"transport_endpoint_":"10.0.0.1:6000"})"
+                                                    "\n"
+                                                  : "";
     if (is_enough && on_hit_ == on_hit::promote) found->second.memory = true;
     if (is_enough && on_hit_ == on_hit::refuse) ++refused_;
     if (is_enough && on_hit_ == on_hit::vanish) objects_.erase(found);
-    return {.status = 200, .body = ""};
+    return {.status = 200, .body = copy};
   }
   if (what.target == "/metrics")
     return {.status = 200, .body = "master_promotion_rejected_by_watermark_total " + std::to_string(refused_) + "\n"};

@@ -9,6 +9,7 @@
 #include <list>
 #include <mutex>
 #include <netinet/in.h>
+#include <optional>
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
@@ -59,12 +60,19 @@ struct stub_mp_server::state {
   bool is_over = false;
   bool was_abandoned = false;
   std::size_t most = 0;
-  std::list<std::pair<connection*, asked>> held;
+  struct owed {
+    connection* to = nullptr;
+    asked request;
+    std::optional<told> decided;
+  };
+  bool is_late = false;  ///< what is held has been decided
+  std::list<owed> held;
   std::list<connection> connections;
   std::thread thread;
 
-  void reply(connection& to, const asked& request) {
-    const told what = answer ? answer(request) : told{};
+  told decide(const asked& request) const { return answer ? answer(request) : told{}; }
+
+  static void reply(connection& to, const told& what) {
     const std::string text = "HTTP/1.1 " + std::to_string(what.status) + " Told\r\nContent-Type: " + what.content_type +
                              "\r\nContent-Length: " + std::to_string(what.body.size()) + "\r\n\r\n" + what.body;
     std::string_view rest = text;
@@ -83,7 +91,7 @@ struct stub_mp_server::state {
     const std::lock_guard locked(guard);
     if (got <= 0) {
       was_abandoned = was_abandoned || !from.is_answered;
-      std::erase_if(held, [&](const auto& each) { return each.first == &from; });
+      std::erase_if(held, [&](const auto& each) { return each.to == &from; });
       changed.notify_all();
       return false;
     }
@@ -92,9 +100,9 @@ struct stub_mp_server::state {
       from.is_answered = false;
       requests.push_back(one);
       if (is_held) {
-        held.emplace_back(&from, one);
+        held.push_back({&from, one, is_late ? std::optional(decide(one)) : std::nullopt});
       } else {
-        reply(from, one);
+        reply(from, decide(one));
       }
       changed.notify_all();
     }
@@ -114,7 +122,7 @@ struct stub_mp_server::state {
     static_cast<void>(::read(wake[0], ignored.data(), ignored.size()));
     const std::lock_guard locked(guard);
     if (is_held) return;
-    for (auto& [to, request] : held) reply(*to, request);
+    for (const owed& each : held) reply(*each.to, each.decided ? *each.decided : decide(each.request));
     held.clear();
   }
 
@@ -177,6 +185,18 @@ std::uint16_t stub_mp_server::port() const {
 void stub_mp_server::hold() {
   const std::lock_guard locked(state_->guard);
   state_->is_held = true;
+  state_->is_late = false;
+}
+
+void stub_mp_server::delay() {
+  const std::lock_guard locked(state_->guard);
+  state_->is_held = true;
+  state_->is_late = true;
+}
+
+void stub_mp_server::cut() {
+  const std::lock_guard locked(state_->guard);
+  for (const state::owed& each : state_->held) ::shutdown(each.to->descriptor, SHUT_RDWR);
 }
 
 void stub_mp_server::resume() {

@@ -34,7 +34,11 @@ class stub_mp_server {
 
   /// Takes requests but leaves them unanswered until `resume`.
   void hold();
+  /// Answers requests as things are when they come, and sends the answers with `resume` only.
+  void delay();
   void resume();
+  /// Closes the connections on which something is held.
+  void cut();
 
   /// Everything asked so far, once there are at least `count`; throws after 20 s.
   [[nodiscard]] std::vector<asked> wait_for(std::size_t count);
