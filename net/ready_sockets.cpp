@@ -13,7 +13,6 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t most_at_once = 256;  ///< sockets asked for in one call
-constexpr std::size_t few = 4;             ///< so many at once are not followed by more within microseconds
 
 int make_epoll() {
   const int made = ::epoll_create1(EPOLL_CLOEXEC);
@@ -43,7 +42,7 @@ void ready_sockets::again(client& who) {
   go_on();
 }
 
-/// Puts those that stirred into the queue. True when there may well be more by the time these are served.
+/// Puts those that stirred into the queue. True when there were some: by the time they are served, others may have followed.
 bool ready_sockets::collect() noexcept {
   std::array<epoll_event, most_at_once> events;
   const int count = ::epoll_wait(epoll_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
@@ -56,7 +55,7 @@ bool ready_sockets::collect() noexcept {
     if (is_over || (each.events & EPOLLOUT) != 0) who.may_write_ = true;
     if (!who.is_linked()) waiting_.push_back(who);
   }
-  return count > static_cast<int>(few);
+  return count > 0;
 }
 
 void ready_sockets::serve() {
