@@ -49,7 +49,7 @@ request_parser::step step_for(const error_code& failed) {
 }  // namespace
 
 struct request_parser::state {
-  http::request_parser<growing_body> parser;
+  std::optional<http::request_parser<growing_body>> parser;  ///< the library's serves for one request; the memory serves for all
   bool head_told = false;
 };
 
@@ -58,16 +58,20 @@ request_parser::request_parser(std::size_t max_header_bytes, std::size_t max_bod
 request_parser::~request_parser() = default;
 
 void request_parser::begin() {
-  state_ = std::make_unique<state>();
-  state_->parser.header_limit(static_cast<std::uint32_t>(max_header_bytes_));
-  state_->parser.body_limit(max_body_bytes_);
-  state_->parser.eager(false);
+  if (!state_) state_ = std::make_unique<state>();
+  auto& parser = state_->parser.emplace();
+  parser.header_limit(static_cast<std::uint32_t>(max_header_bytes_));
+  parser.body_limit(max_body_bytes_);
+  parser.eager(false);
+  state_->head_told = false;
 }
 
-void request_parser::end() noexcept { state_.reset(); }
+void request_parser::end() noexcept {
+  if (state_) state_->parser.reset();
+}
 
 request_parser::fed request_parser::feed(std::span<const char> bytes) {
-  auto& parser = state_->parser;
+  auto& parser = *state_->parser;
   fed result;
   for (;;) {
     if (parser.is_header_done() && !state_->head_told) {
@@ -95,25 +99,25 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
   }
 }
 
-std::string_view request_parser::method() const { return state_->parser.get().method_string(); }
-std::string_view request_parser::target() const { return state_->parser.get().target(); }
-std::string_view request_parser::header(std::string_view name) const { return state_->parser.get()[name]; }
-bool request_parser::keep_alive() const { return state_->parser.get().keep_alive(); }
+std::string_view request_parser::method() const { return state_->parser->get().method_string(); }
+std::string_view request_parser::target() const { return state_->parser->get().target(); }
+std::string_view request_parser::header(std::string_view name) const { return state_->parser->get()[name]; }
+bool request_parser::keep_alive() const { return state_->parser->get().keep_alive(); }
 
 bool request_parser::takes_chunks() const {
-  return state_->parser.get().version() >= 11;
+  return state_->parser->get().version() >= 11;
 }
 
 bool request_parser::expects_continue() const {
-  return boost::beast::iequals(state_->parser.get()[http::field::expect], "100-continue");
+  return boost::beast::iequals(state_->parser->get()[http::field::expect], "100-continue");
 }
 
 std::optional<std::uint64_t> request_parser::content_length() const {
-  const auto length = state_->parser.content_length();
+  const auto length = state_->parser->content_length();
   return length ? std::optional<std::uint64_t>(*length) : std::nullopt;
 }
 
-bool request_parser::has_body() const { return !state_->parser.is_done(); }
-std::string& request_parser::body() { return state_->parser.get().body(); }
+bool request_parser::has_body() const { return !state_->parser->is_done(); }
+std::string& request_parser::body() { return state_->parser->get().body(); }
 
 }  // namespace kvc::net

@@ -119,9 +119,7 @@ std::string_view content_type_of(wire_form form) noexcept {
   return "application/json";
 }
 
-std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date, body_framing framing) {
-  std::string head;
-  head.reserve(256);
+void append_reply_head(std::string& head, const http_reply& reply, bool keep_alive, std::string_view date, body_framing framing) {
   head.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ").append(phrase_of(reply.status));
   head.append("\r\nDate: ").append(date);
   const bool tells_body = has_body(reply.status);
@@ -137,6 +135,12 @@ std::string reply_head(const http_reply& reply, bool keep_alive, std::string_vie
   for (const auto& [name, value] : reply.headers) head.append("\r\n").append(name).append(": ").append(value);
   if (!keep_alive) head.append("\r\nConnection: close");
   head.append("\r\n\r\n");
+}
+
+std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date, body_framing framing) {
+  std::string head;
+  head.reserve(256);
+  append_reply_head(head, reply, keep_alive, date, framing);
   return head;
 }
 

@@ -45,6 +45,10 @@ enum class body_framing : std::uint8_t { chunks, connection };
 [[nodiscard]] std::string reply_head(const http_reply& reply, bool keep_alive, std::string_view date,
                                      body_framing framing = body_framing::chunks);
 
+/// The same behind what is in `head` already.
+void append_reply_head(std::string& head, const http_reply& reply, bool keep_alive, std::string_view date,
+                       body_framing framing = body_framing::chunks);
+
 /// What stands before and behind a chunk's bytes, and what ends a body of chunks. (Form: RFC 9112, section 7.1.)
 [[nodiscard]] std::string chunk_head(std::size_t bytes);
 inline constexpr std::string_view chunk_end = "\r\n";

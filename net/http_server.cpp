@@ -80,7 +80,7 @@ asio::awaitable<void> accept_all(http_shared& shared, http_lane& local, tcp::acc
 struct http_server::state {
   state(runtime& lanes, http_service& service, http_settings settings) : runtime_(lanes), shared(service, std::move(settings)) {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-      locals.push_back(std::unique_ptr<http_lane>(new http_lane{lanes.at(i), {}, 0}));
+      locals.push_back(std::make_unique<http_lane>(lanes.at(i)));
       acceptors.emplace_back();
     }
   }
@@ -125,6 +125,7 @@ const std::vector<std::uint16_t>& http_server::ports() const noexcept { return s
 namespace {
 
 void start_lane(http_shared& shared, http_lane& local, const std::vector<std::unique_ptr<tcp::acceptor>>& acceptors) {
+  local.sockets.start();
   for (const auto& each : acceptors) local.here.tasks.spawn("http acceptor", accept_all(shared, local, *each));
 }
 

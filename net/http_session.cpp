@@ -1,44 +1,37 @@
-// The answering half of a session, and its loop.
+// A session's answering, its deadlines, and its end.
 #include "net/http_session.hpp"
 
-#include <algorithm>
-#include <array>
-#include <ctime>
+#include <cerrno>
 #include <optional>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/error.hpp>
 
 #include "net/http_session_state.hpp"
+#include "net/log.hpp"
 
 namespace kvc::net {
 
-namespace beast = boost::beast;
 using asio::ip::tcp;
-using steady = std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t idle_bytes = 1U << 10;          ///< buffer of a session that waits for a request
-constexpr std::chrono::seconds longest_drain{10};     ///< how long the client of a refused request may go on sending
-constexpr std::chrono::seconds stopping_drain{1};     ///< the same while the service stops: less than shutdown_timeout_ms
-constexpr std::chrono::seconds refusal_drain{1};      ///< the same for a refused connection
+constexpr std::chrono::seconds stopping_drain{1};  ///< while the service stops: less than shutdown_timeout_ms
+constexpr std::chrono::seconds refusal_drain{1};   ///< of a refused connection
 
 /// Where the task that answers leaves the reply, and the alarm it stops.
 struct waiting_reply {
-  explicit waiting_reply(const asio::any_io_executor& executor) : alarm(executor) {}
+  explicit waiting_reply(asio::io_context& context) : alarm(context) {}
   asio::steady_timer alarm;
   std::optional<http_reply> reply;
 };
 
-asio::awaitable<void> answer_for(http_service& service, lane& here, std::shared_ptr<http_exchange> asked, std::shared_ptr<waiting_reply> into) {
+asio::awaitable<void> answer_for(http_service& service, lane& here, std::shared_ptr<http_exchange> asked,
+                                 std::shared_ptr<waiting_reply> into) {
   http_reply reply = co_await service.answer(here, asked->request, asked->plan);
   into->reply = std::move(reply);
   into->alarm.cancel();
@@ -67,27 +60,76 @@ class connection_count {
 
 }  // namespace
 
-/// Tells the request when the client closes its side. A client that sends the next request already cannot be watched, as its bytes hide the
-/// end. The wait is cancelled once the answer is there, and keeps what it needs.
-void http_session::watch_client(const std::shared_ptr<http_exchange>& asked) {
-  asked->request.client_left = asked->client_left.get_token();
-  if (received_.size() > 0) return;
-  stream_.socket().async_wait(tcp::socket::wait_read, [asked, descriptor = stream_.socket().native_handle()](const error_code& failed) {
-    if (failed || asked->is_answered) return;
-    char next = 0;
-    if (::recv(descriptor, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) asked->client_left.request_stop();
-  });
+http_session::http_session(http_shared& shared, http_lane& local, tcp::socket socket)
+    : shared_(shared),
+      local_(local),
+      counters_(local.here.counters),
+      parser_(shared.settings.max_header_bytes, shared.settings.max_body_bytes),
+      idle_timeout_(shared.settings.idle_timeout),
+      bell_(local.here.context) {
+  counters_.connections_open.add();
+  error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket_ = socket.release(ignored);
 }
 
-asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange> asked, steady::time_point deadline) {
-  const auto waiting = std::make_shared<waiting_reply>(stream_.get_executor());
-  waiting->alarm.expires_at(deadline);
-  if (asked->plan.ends_with_client) watch_client(asked);
+http_session::~http_session() {
+  if (socket_ >= 0) {
+    ::shutdown(socket_, SHUT_RDWR);
+    ::close(socket_);
+  }
+  counters_.connections_open.subtract();
+}
+
+/// A request that is there as a whole.
+http_session::wants http_session::handle() {
+  decide_forms();
+  begun_ = steady::now();
+  http_plan& plan = asked_->plan;
+  if (plan.refusal) {
+    reply_ = std::move(*plan.refusal);
+  } else if (plan.waits || shared_.service.has_to_wait(local_.here, asked_->request, plan)) {
+    return wants::answer;
+  } else {
+    reply_ = shared_.service.answer_now(local_.here, asked_->request, plan);
+  }
+  return finish();
+}
+
+/// The reply is there.
+http_session::wants http_session::finish() {
+  const bool has_own_idle = asked_ && asked_->plan.idle_timeout.count() != 0;
+  idle_timeout_ = has_own_idle ? asked_->plan.idle_timeout : shared_.settings.idle_timeout;
+  const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
+  core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
+  ended_ = steady::now();
+  counted.handling.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(ended_ - begun_).count()));
+  counted.by_status_class[reply_.status / 100 % counted.by_status_class.size()].add();
+  if ((reply_.stream && !takes_chunks_) || is_stopping()) keep_alive_ = false;
+  return write();
+}
+
+/// Tells the request when the client closes its side. A client that sends the next request already cannot be watched, as its bytes hide the
+/// end.
+void http_session::look_after_client() {
+  if (!asked_->plan.ends_with_client || !bytes_.empty()) return;
+  char next = 0;
+  const ssize_t got = ::recv(socket_, &next, 1, MSG_PEEK);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) asked_->client_left.request_stop();
+}
+
+asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange> asked) {
+  const auto waiting = std::make_shared<waiting_reply>(local_.here.context);
+  const bool is_own = asked->plan.patience.count() != 0;
+  waiting->alarm.expires_at(begun_ + (is_own ? asked->plan.patience : shared_.settings.handler_timeout));
+  if (asked->plan.ends_with_client) {
+    asked->client_left = std::stop_source();
+    asked->request.client_left = asked->client_left.get_token();
+    look_after_client();
+  }
   local_.here.tasks.spawn("http handler", answer_for(shared_.service, local_.here, asked, waiting));
   error_code woken;
   if (!waiting->reply) co_await waiting->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  asked->is_answered = true;
-  if (asked->plan.ends_with_client) stream_.socket().cancel(woken);
   if (waiting->reply) {
     reply_ = std::move(*waiting->reply);
   } else {
@@ -95,101 +137,74 @@ asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange>
   }
 }
 
-/// Bytes of the reply that the socket takes at once, which is nearly always all of them: no deadline has to be set and no operation be
-/// waited for, which was a tenth of a small request. Not while another request is there already: a client that sends many at once would
-/// keep the lane for itself. Errors are left for the operation that follows.
-std::size_t http_session::write_now(const std::array<asio::const_buffer, 2>& message) {
-  if (received_.size() > 0) return 0;
-  error_code would_wait;
-  return stream_.socket().write_some(message, would_wait);
+/// Sleeps until something has been done that the coroutine has to know of, or the bell's time has come. May wake for nothing.
+asio::awaitable<void> http_session::sleep() {
+  bell_.expires_at(deadline_);
+  is_asleep_ = true;
+  error_code woken;
+  co_await bell_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  is_asleep_ = false;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-/// True when the client has taken the whole reply.
-asio::awaitable<bool> http_session::write(bool keep_alive) {
-  const bool is_head = asked_ && asked_->method == "HEAD";
-  if (reply_.stream && !is_head) co_return co_await write_stream(keep_alive);
-  const auto framing = takes_chunks_ ? body_framing::chunks : body_framing::connection;
-  const std::string head = reply_head(reply_, keep_alive, local_.date.at(std::time(nullptr)), framing);
-  const bool is_bare = is_head || !has_body(reply_.status);
-  const std::string_view body = is_bare ? std::string_view() : std::string_view(reply_.body);
-  std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
-  std::size_t written = write_now(message);
-  counters_.bytes_out.add(written);
-  if (written == head.size() + body.size()) co_return true;
-  for (asio::const_buffer& each : message) {
-    const std::size_t part = std::min(written, each.size());
-    each += part;
-    written -= part;
-  }
-  stream_.expires_after(shared_.settings.write_timeout);
-  error_code failed;
-  written = co_await asio::async_write(stream_, message, asio::redirect_error(asio::use_awaitable, failed));
-  counters_.bytes_out.add(written);
-  if (failed == beast::error::timeout) counters_.connections_timed_out.add();
-  co_return !failed;
+void http_session::wake() {
+  if (is_asleep_) bell_.cancel();
 }
 
-/// Gives back what a request needed before waiting for the next.
-void http_session::rest() {
-  asked_.reset();
+/// Moving the deadline away costs nothing: the bell rings early, and is set again then.
+void http_session::set_deadline(steady::time_point when) {
+  deadline_ = when;
+  if (is_asleep_ && when < bell_.expiry()) wake();
+}
+
+/// Takes what the client is still sending and throws it away, so that it gets to read why it was refused instead of a reset connection.
+asio::awaitable<void> http_session::drain() {
+  const bool was_stopping = is_stopping();
+  ::shutdown(socket_, SHUT_WR);
+  may_leave_ = true;
   parser_.end();
-  reply_ = http_reply{};
-  answer_form_ = wire_form::json;
-  if (received_.size() == 0 && received_.capacity() > idle_bytes) received_ = beast::flat_buffer{};
+  asked_.reset();
+  kept_ = {};
+  bytes_ = {};
+  set_deadline(steady::now() + (was_stopping ? std::min(stopping_drain, drain_for_) : drain_for_));
+  local_.sockets.again(*this);
+  while (wants_ == wants::farewell && !must_end() && is_stopping() == was_stopping) {
+    if (steady::now() >= deadline_) {
+      counters_.connections_timed_out.add();
+      break;
+    }
+    co_await sleep();
+  }
 }
 
 asio::awaitable<void> http_session::run() {
-  for (;;) {
-    // Between two requests: the place where the session may be asked to leave.
-    const auto asked_to_stop = co_await asio::this_coro::cancellation_state;
-    if (asked_to_stop.cancelled() != asio::cancellation_type::none) co_return;
-    if (received_.size() == 0) {
-      may_leave_ = true;
-      stream_.expires_after(idle_timeout_);
-      const bool arrived = co_await read_some(idle_bytes);
-      may_leave_ = false;
-      if (!arrived) co_return;
-    }
-    may_leave_ = false;
-
-    went now = co_await read_head();
-    if (now == went::on) {
-      take_head();
-      now = co_await read_body();
-    }
-    if (now == went::away) co_return;
-    const steady::time_point begun = steady::now();
-    if (now == went::on) {
-      decide_forms();
-      http_plan& plan = asked_->plan;
-      if (plan.refusal) {
-        reply_ = std::move(*plan.refusal);
-      } else if (plan.waits || shared_.service.has_to_wait(local_.here, asked_->request, plan)) {
-        const bool is_own = plan.patience.count() != 0;
-        co_await have_answered(asked_, begun + (is_own ? plan.patience : shared_.settings.handler_timeout));
-      } else {
-        reply_ = shared_.service.answer_now(local_.here, asked_->request, plan);
-      }
-    }
-    const bool has_own_idle = asked_ && asked_->plan.idle_timeout.count() != 0;
-    idle_timeout_ = has_own_idle ? asked_->plan.idle_timeout : shared_.settings.idle_timeout;
-    const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
-    core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
-    counted.handling.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(steady::now() - begun).count()));
-    counted.by_status_class[reply_.status / 100 % counted.by_status_class.size()].add();
-
-    const auto stopping = co_await asio::this_coro::cancellation_state;
-    if (reply_.stream && !takes_chunks_) keep_alive_ = false;
-    const bool goes_on = keep_alive_ && stopping.cancelled() == asio::cancellation_type::none;
-    const bool taken = co_await write(goes_on);
-    if (!taken) co_return;
-    if (!goes_on) {
-      // Bytes nobody read would turn the close into a reset, and the reply might be lost with it.
-      const bool is_stopping = stopping.cancelled() != asio::cancellation_type::none;
-      if (now == went::refused || received_.size() > 0) co_await drain(is_stopping ? stopping_drain : longest_drain);
+  stop_ = co_await asio::this_coro::cancellation_state;
+  if (wants_ == wants::request) set_deadline(steady::now() + idle_timeout_);
+  if (!local_.sockets.watch(socket_, *this)) {
+    log::warn(log::module::http, "cannot watch a connection", {{"lane", local_.here.index()}, {"errno", errno}});
+    co_return;
+  }
+  while (wants_ != wants::nothing && !must_end()) {
+    if (wants_ == wants::answer) {
+      co_await have_answered(asked_);
+      wants_ = finish();
+    } else if (wants_ == wants::stream) {
+      const bool is_whole = co_await write_stream();
+      ended_ = steady::now();
+      wants_ = is_whole ? after_reply() : wants::nothing;
+    } else if (wants_ == wants::farewell) {
+      co_await drain();
       co_return;
+    } else if (wants_ == wants::request && is_stopping()) {
+      co_return;
+    } else if (steady::now() >= deadline_) {
+      counters_.connections_timed_out.add();
+      co_return;
+    } else {
+      co_await sleep();
+      continue;
     }
-    rest();
+    go_on();
   }
 }
 
@@ -200,9 +215,6 @@ asio::awaitable<void> run_http_session(http_shared& shared, http_lane& local, tc
   const stop_filter filter{&serving.may_leave_};
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(), filter);
   co_await serving.run();
-  error_code ignored;
-  serving.stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
-  serving.stream_.close();
 }
 
 asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& local, tcp::socket socket) {
@@ -210,10 +222,10 @@ asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& loc
   http_session refusing(shared, local, std::move(socket));
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  refusing.drain_for_ = refusal_drain;
   refusing.refuse(refusal_kind::overloaded, "too many connections; try again");
-  const bool taken = co_await refusing.write(false);
-  if (taken) co_await refusing.drain(refusal_drain);
-  refusing.stream_.close();
+  refusing.wants_ = refusing.write();
+  co_await refusing.run();
 }
 
 }  // namespace kvc::net

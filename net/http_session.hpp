@@ -1,19 +1,32 @@
 // One connection: read a request, have it answered, write the reply, again.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <string>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "net/http_shared.hpp"
+#include "net/ready_sockets.hpp"
 #include "net/runtime.hpp"
 
 namespace kvc::net {
 
 /// What the sessions of one lane refer to. Touched on that lane only; outlives them.
 struct http_lane {
+  explicit http_lane(lane& of) : here(of), sockets(of.context), arrived(std::make_unique_for_overwrite<std::byte[]>(arrived_bytes)) {}
+
+  /// Of the buffer below: bodies of queries with some thousand tokens come in one piece.
+  static constexpr std::size_t arrived_bytes = 64U << 10;
+
   lane& here;
   date_header date;
   std::size_t refusing = 0;  ///< connections over the limit that are being told so
+  ready_sockets sockets;
+  std::unique_ptr<std::byte[]> arrived;  ///< where every session reads into; what it does not use at once it has to copy
+  std::string leaving;                   ///< where every session writes its reply down
 };
 
 /// Serves a connection until the client leaves, a deadline passes, or it is asked to stop.

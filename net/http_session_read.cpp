@@ -1,11 +1,9 @@
 // The reading half of a session: bytes to a request, within limits and deadlines.
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sys/socket.h>
 #include <utility>
-
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/error.hpp>
 
 #include "net/http_session_state.hpp"
 
@@ -15,45 +13,115 @@ using step = request_parser::step;
 
 namespace {
 
-constexpr std::size_t head_bytes = 4U << 10;          ///< read at a time while the head arrives
-constexpr std::size_t chunk_bytes = 64U << 10;        ///< read at a time while a body arrives
-constexpr std::size_t early_look_bytes = 64U << 10;   ///< bodies longer than this are refused before they are read
+constexpr std::size_t head_bytes = 4U << 10;         ///< read at a time behind what has been kept of a head
+constexpr std::size_t early_look_bytes = 64U << 10;  ///< bodies longer than this are refused before they are read
 constexpr std::size_t most_drained_bytes = 512U << 20;
 
 }  // namespace
 
-/// True when bytes have arrived. The stream's deadline was set by the caller.
-asio::awaitable<bool> http_session::read_some(std::size_t most) {
-  error_code failed;
-  const auto space = received_.prepare(most);
-  const std::size_t got = co_await stream_.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
-  if (failed) {
-    if (failed == boost::beast::error::timeout) counters_.connections_timed_out.add();
-    co_return false;
+void http_session::on_ready() noexcept {
+  try {
+    switch (wants_) {
+      case wants::request:
+      case wants::head:
+      case wants::body:
+        read_turn();
+        break;
+      case wants::answer:
+        look_after_client();
+        break;
+      case wants::room:
+        if (may_write_) wants_ = write_rest();
+        go_on();
+        break;
+      case wants::farewell:
+        drain_turn();
+        break;
+      case wants::stream:
+      case wants::nothing:
+        wake();
+        break;
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+    wants_ = wants::nothing;
+    wake();
   }
-  received_.commit(got);
-  counters_.bytes_in.add(got);
-  co_return true;
 }
 
-/// True when bytes were there already. Errors, and the end, are left for the operation that follows.
-bool http_session::read_now(std::size_t most) {
-  error_code would_wait;
-  const std::size_t got = stream_.socket().read_some(received_.prepare(most), would_wait);
-  received_.commit(got);
-  counters_.bytes_in.add(got);
+/// After something was done: who does the next thing?
+void http_session::go_on() {
+  may_leave_ = wants_ == wants::request;
+  const bool reads = wants_ == wants::request || wants_ == wants::head || wants_ == wants::body;
+  if (reads) {
+    if (may_read_ || (wants_ == wants::request && !bytes_.empty())) local_.sockets.again(*this);
+  } else if (wants_ != wants::room) {
+    wake();
+  }
+}
+
+/// One piece of what has arrived, and one request at most: a client that sends many at once must not keep the lane for itself.
+void http_session::read_turn() {
+  if (wants_ == wants::request && is_stopping()) return;
+  const bool has_next = wants_ == wants::request && !bytes_.empty();
+  if (!has_next && (!may_read_ || !receive())) {
+    if (wants_ == wants::nothing) wake();
+    return;
+  }
+  wants_ = read();
+  keep();
+  go_on();
+}
+
+/// True when bytes have arrived; the end of the connection shows in `wants_`.
+bool http_session::receive() {
+  const std::size_t before = bytes_.size();
+  std::span<char> space(reinterpret_cast<char*>(local_.arrived.get()), http_lane::arrived_bytes);
+  if (before > 0) {
+    kept_.resize(before + head_bytes);
+    space = std::span(kept_).subspan(before);
+  }
+  const ssize_t got = ::recv(socket_, space.data(), space.size(), 0);
+  const auto taken = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  if (before > 0) {
+    kept_.resize(before + taken);
+    bytes_ = kept_;
+  } else {
+    bytes_ = std::string_view(space.data(), taken);
+  }
+  may_read_ = got > 0 && (has_end_ || taken == space.size());
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) wants_ = wants::nothing;
+  counters_.bytes_in.add(taken);
   return got > 0;
 }
 
+/// Copies what has not been used from the lane's buffer, which the next session needs.
+void http_session::keep() {
+  if (bytes_.empty()) {
+    if (kept_.capacity() > std::string().capacity()) kept_ = std::string();
+  } else if (!kept_.empty()) {
+    kept_.erase(0, kept_.size() - bytes_.size());
+  } else {
+    kept_.assign(bytes_);
+  }
+  bytes_ = kept_;
+}
+
 step http_session::feed() {
-  const auto bytes = received_.data();
-  const auto [now, used] = parser_.feed(std::span(static_cast<const char*>(bytes.data()), bytes.size()));
-  received_.consume(used);
+  const auto [now, used] = parser_.feed(std::span(bytes_));
+  bytes_.remove_prefix(used);
   return now;
 }
 
+void http_session::refuse(refusal_kind kind, std::string sentence) {
+  reply_ = reply_with(refusal{kind, std::move(sentence)}, answer_form_);
+  keep_alive_ = false;
+  is_refused_ = true;
+  begun_ = steady::now();
+}
+
 /// The reply for bytes that are over a limit or no request at all.
-http_session::went http_session::refuse_head_or_body(step why) {
+http_session::wants http_session::refuse_rest(step why) {
   if (why == step::head_too_large) {
     refuse(refusal_kind::body_too_large, "the header is larger than " + std::to_string(shared_.settings.max_header_bytes) + " bytes");
   } else if (why == step::body_too_large) {
@@ -62,28 +130,26 @@ http_session::went http_session::refuse_head_or_body(step why) {
     refuse(refusal_kind::bad_http, "this is not a well-formed HTTP request");
   }
   if (why != step::bad) counters_.bodies_refused.add();
-  return went::refused;
+  return finish();
 }
 
-asio::awaitable<http_session::went> http_session::read_head() {
-  parser_.begin();
-  for (bool has_deadline = false;;) {
-    const step now = feed();
-    if (now == step::has_head) co_return went::on;
-    if (now == step::needs_more) {
-      // Most heads come in one piece; only the others need a deadline.
-      if (!std::exchange(has_deadline, true)) stream_.expires_after(shared_.settings.header_timeout);
-      const bool arrived = co_await read_some(head_bytes);
-      if (!arrived) co_return went::away;
-    } else {
-      co_return refuse_head_or_body(now);
-    }
+/// What the bytes bring the session to.
+http_session::wants http_session::read() {
+  if (wants_ == wants::body) return read_body();
+  if (wants_ == wants::request) parser_.begin();
+  const step now = feed();
+  if (now == step::needs_more) {
+    if (wants_ == wants::request) set_deadline(steady::now() + shared_.settings.header_timeout);
+    return wants::head;
   }
+  if (now != step::has_head) return refuse_rest(now);
+  take_head();
+  return is_refused_early() ? finish() : read_body();
 }
 
 /// Turns the parsed head into a request that no longer refers to the parser.
 void http_session::take_head() {
-  asked_ = std::make_shared<http_exchange>(shared_.bodies);
+  if (!asked_) asked_ = std::make_shared<http_exchange>(shared_.bodies);
   keep_alive_ = parser_.keep_alive();
   takes_chunks_ = parser_.takes_chunks();
   asked_->method = parser_.method();
@@ -106,41 +172,39 @@ void http_session::take_head() {
   asked_->plan = shared_.service.plan(request);
 }
 
-asio::awaitable<http_session::went> http_session::read_body() {
-  if (!parser_.has_body()) co_return went::on;
+/// Whether the request is answered without its body. A client that asks whether it may send the body is told so; if there is no room for
+/// that in the socket it is not, which it has to expect (RFC 9110, section 10.1.1).
+bool http_session::is_refused_early() {
+  if (!parser_.has_body()) return false;
   const bool is_long = parser_.content_length().value_or(early_look_bytes + 1) > early_look_bytes;
   if (asked_->plan.refusal && (is_long || parser_.expects_continue())) {
     reply_ = std::move(*asked_->plan.refusal);
     keep_alive_ = false;
-    co_return went::refused;
+    is_refused_ = true;
+    begun_ = steady::now();
+    return true;
   }
-  if (parser_.expects_continue() && received_.size() == 0) {
-    error_code failed;
-    stream_.expires_after(shared_.settings.body_timeout);
-    co_await asio::async_write(stream_, asio::buffer(continue_head), asio::redirect_error(asio::use_awaitable, failed));
-    if (failed) co_return went::away;
+  if (parser_.expects_continue() && bytes_.empty()) {
+    const std::array<std::string_view, 1> parts{continue_head};
+    const auto sent = send(parts);
+    // A piece of it would spoil the reply.
+    if (sent && *sent > 0 && *sent < continue_head.size()) ::shutdown(socket_, SHUT_RDWR);
   }
-  for (bool has_tried = false, has_deadline = false;;) {
-    const step now = feed();
-    if (!asked_->share.cover(parser_.body().size())) {
-      refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
-      counters_.bodies_refused.add();
-      co_return went::refused;
-    }
-    if (now == step::complete) co_return went::on;
-    if (now == step::needs_more) {
-      // Space for what is to come and no more: buffers of 64 KiB come and go through the slow paths of the allocator.
-      const std::uint64_t left = parser_.content_length().value_or(~std::uint64_t{0}) - parser_.body().size();
-      const auto most = static_cast<std::size_t>(std::clamp<std::uint64_t>(left, head_bytes, chunk_bytes));
-      // The rest of a body of some kilobytes is there as a rule; of longer ones only one piece, so that others get their turn.
-      const bool is_there = !std::exchange(has_tried, true) && read_now(most);
-      if (!is_there && !std::exchange(has_deadline, true)) stream_.expires_after(shared_.settings.body_timeout);
-      const bool arrived = is_there || co_await read_some(most);
-      if (!arrived) co_return went::away;
-    } else if (now != step::has_head) {
-      co_return refuse_head_or_body(now);
-    }
+  return false;
+}
+
+http_session::wants http_session::read_body() {
+  if (!parser_.has_body()) return handle();
+  const step now = feed();
+  if (!asked_->share.cover(parser_.body().size())) {
+    refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
+    counters_.bodies_refused.add();
+    return finish();
   }
+  if (now == step::complete) return handle();
+  if (now != step::needs_more) return refuse_rest(now);
+  if (wants_ != wants::body) set_deadline(steady::now() + shared_.settings.body_timeout);
+  return wants::body;
 }
 
 /// Now that the body is there, its form is known, and with it that of the answer.
@@ -160,21 +224,19 @@ void http_session::decide_forms() {
   }
 }
 
-/// Takes what the client is still sending and throws it away, so that it gets to read why it was refused instead of a reset connection.
-asio::awaitable<void> http_session::drain(std::chrono::steady_clock::duration longest) {
-  error_code failed;
-  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
-  if (failed) co_return;
-  may_leave_ = true;
-  stream_.expires_after(longest);
-  parser_.end();
-  asked_.reset();
-  for (std::size_t drained = 0; drained < most_drained_bytes;) {
-    received_.clear();
-    const bool arrived = co_await read_some(chunk_bytes);
-    if (!arrived) co_return;
-    drained += received_.size();
+/// Throws away a piece of what a refused client is still sending.
+void http_session::drain_turn() {
+  while (may_read_) {
+    const ssize_t got = ::recv(socket_, local_.arrived.get(), http_lane::arrived_bytes, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    const auto taken = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    counters_.bytes_in.add(taken);
+    drained_ += taken;
+    if (got > 0 && drained_ < most_drained_bytes) return local_.sockets.again(*this);
+    wants_ = wants::nothing;
+    return wake();
   }
+  may_read_ = false;
 }
 
 }  // namespace kvc::net

@@ -1,18 +1,22 @@
-// The insides of an HTTP session, for the two files that implement it.
+// The insides of an HTTP session, for the files that implement it.
 #pragma once
 
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "net/http_body.hpp"
 #include "net/http_parser.hpp"
@@ -31,72 +35,117 @@ struct http_exchange {
   std::string method;
   std::string authorization;
   std::string body;
-  std::stop_source client_left;
-  bool is_answered = false;  ///< or given up: nobody looks at the connection on its behalf any more
+  std::stop_source client_left{std::nostopstate};  ///< has a state once somebody is to be told
   http_request request;
   http_plan plan;
+
+  /// Bytes that would serve another request.
+  [[nodiscard]] std::size_t kept_bytes() const noexcept {
+    return target.path.capacity() + target.raw_query.capacity() + method.capacity() + authorization.capacity() + body.capacity();
+  }
+  /// As before the request, and with its memory. Precondition: the body has taken nothing from the budget.
+  void clear() {
+    method.clear();
+    authorization.clear();
+    body.clear();
+    request = http_request{};
+    plan = http_plan{};
+  }
 };
 
-/// One connection. `run` is the whole story: between two requests it may be asked to leave, inside one it is not; the steps of one request
-/// are reading its head, reading its body (http_session_read.cpp), having it answered and writing the reply (http_session.cpp).
-class http_session {
+/// One connection, in two halves. What can be done at once is done where the socket stirs, by `on_ready`: reading, answering what needs
+/// nobody else, writing; http_session_read.cpp and http_session_write.cpp. What has to be waited for is the coroutine's: deadlines, answers
+/// of others, bodies that are made while they are sent, leaving; http_session.cpp and http_session_stream.cpp. `wants_` says at any time
+/// what cannot be gone on without. Between two requests a session may be asked to leave, inside one it is not.
+class http_session final : private ready_sockets::client {
  public:
-  http_session(http_shared& shared, http_lane& local, asio::ip::tcp::socket socket)
-      : shared_(shared),
-        local_(local),
-        counters_(local.here.counters),
-        stream_(std::move(socket)),
-        parser_(shared.settings.max_header_bytes, shared.settings.max_body_bytes),
-        idle_timeout_(shared.settings.idle_timeout) {
-    counters_.connections_open.add();
-    error_code ignored;
-    stream_.socket().non_blocking(true, ignored);  // for what is tried before it is waited for
-  }
-  ~http_session() { counters_.connections_open.subtract(); }
+  http_session(http_shared& shared, http_lane& local, asio::ip::tcp::socket socket);
+  ~http_session() override;
   http_session(const http_session&) = delete;
   http_session& operator=(const http_session&) = delete;
 
   asio::awaitable<void> run();
 
  private:
-  /// How a step ended: go on, the client is gone, or the reply is ready although the request has not been read to its end.
-  enum class went { on, away, refused };
+  using steady = std::chrono::steady_clock;
 
-  asio::awaitable<bool> read_some(std::size_t most);
-  bool read_now(std::size_t most);
-  asio::awaitable<went> read_head();
-  asio::awaitable<went> read_body();
-  asio::awaitable<void> have_answered(std::shared_ptr<http_exchange> asked, std::chrono::steady_clock::time_point deadline);
-  std::size_t write_now(const std::array<asio::const_buffer, 2>& message);
-  asio::awaitable<bool> write(bool keep_alive);
-  asio::awaitable<http_body::progress> have_made(std::string& piece);
-  asio::awaitable<bool> write_stream(bool keep_alive);
-  asio::awaitable<void> drain(std::chrono::steady_clock::duration longest);
+  enum class wants : std::uint8_t {
+    request,   ///< the first byte of one
+    head,      ///< the rest of it
+    body,      ///< the rest of it
+    answer,    ///< that others have to give
+    room,      ///< in the socket, for the rest of the reply
+    stream,    ///< the pieces of the body
+    farewell,  ///< nothing, but the client may still be sending
+    nothing,   ///< the connection is over
+  };
 
-  void watch_client(const std::shared_ptr<http_exchange>& asked);
+  // At once.
+  void on_ready() noexcept override;
+  void read_turn();
+  [[nodiscard]] bool receive();
+  void keep();
+  [[nodiscard]] wants read();
+  [[nodiscard]] wants read_body();
+  [[nodiscard]] request_parser::step feed();
   void take_head();
+  [[nodiscard]] bool is_refused_early();
   void decide_forms();
-  void refuse(refusal_kind kind, std::string sentence) {
-    reply_ = reply_with(refusal{kind, std::move(sentence)}, answer_form_);
-    keep_alive_ = false;
-  }
-  went refuse_head_or_body(request_parser::step why);
-  request_parser::step feed();
+  void refuse(refusal_kind kind, std::string sentence);
+  [[nodiscard]] wants refuse_rest(request_parser::step why);
+  [[nodiscard]] wants handle();
+  [[nodiscard]] wants finish();
+  [[nodiscard]] wants write();
+  [[nodiscard]] wants write_rest();
+  [[nodiscard]] wants after_reply();
+  [[nodiscard]] std::optional<std::size_t> send(std::span<const std::string_view> parts);
+  [[nodiscard]] std::string_view body_to_write() const;
   void rest();
+  void look_after_client();
+  void drain_turn();
+  void go_on();
+
+  // With waiting.
+  asio::awaitable<void> sleep();
+  asio::awaitable<void> have_answered(std::shared_ptr<http_exchange> asked);
+  asio::awaitable<http_body::progress> have_made(std::string& piece);
+  asio::awaitable<bool> write_stream();
+  asio::awaitable<bool> write_all(std::span<std::string_view> parts);
+  asio::awaitable<void> drain();
+  void set_deadline(steady::time_point when);
+  void wake();
+  [[nodiscard]] bool is_stopping() const noexcept { return stop_.cancelled() != asio::cancellation_type::none; }
+  [[nodiscard]] bool must_end() const noexcept {
+    return (stop_.cancelled() & asio::cancellation_type::terminal) != asio::cancellation_type::none;
+  }
 
   http_shared& shared_;
   http_lane& local_;
   core::lane_counters& counters_;
-  boost::beast::tcp_stream stream_;
-  boost::beast::flat_buffer received_;
+  int socket_ = -1;
+  wants wants_ = wants::request;
   request_parser parser_;
+  std::string kept_;        ///< arrived in earlier turns and not used yet
+  std::string_view bytes_;  ///< arrived and not used yet: in `kept_`, or for this turn in the lane's buffer
   std::shared_ptr<http_exchange> asked_;
   http_reply reply_;
-  wire_form answer_form_ = wire_form::json;
+  std::string owed_head_;               ///< the rest of the reply's head, while there is no room for it
+  std::size_t body_sent_ = 0;           ///< of the reply
+  std::size_t drained_ = 0;             ///< of what a refused client went on to send
+  std::chrono::seconds drain_for_{10};  ///< how long it may
+  steady::time_point begun_;            ///< when the request was there as a whole
+  steady::time_point ended_;            ///< when the reply was there, or had been written if that had to wait
+  steady::time_point deadline_;
   std::chrono::milliseconds idle_timeout_;  ///< before the next request
+  wire_form answer_form_ = wire_form::json;
   bool keep_alive_ = true;    ///< the client wants it and the connection is in a state for it
   bool takes_chunks_ = true;  ///< the client speaks HTTP/1.1
+  bool is_refused_ = false;   ///< the request has not been read to its end
   bool may_leave_ = true;     ///< nothing is owed to the client
+  bool is_asleep_ = false;
+  asio::steady_timer bell_;  ///< rings at a deadline, perhaps an earlier one than is valid by then, and is cancelled to wake
+  asio::cancellation_state stop_;
+  std::exception_ptr failure_;  ///< met at once, to be thrown by the coroutine
 
   friend asio::awaitable<void> run_http_session(http_shared&, http_lane&, asio::ip::tcp::socket);
   friend asio::awaitable<void> refuse_http_connection(http_shared&, http_lane&, asio::ip::tcp::socket);

@@ -1,16 +1,13 @@
 // How a session sends a body that is made while it is sent.
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <optional>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/error.hpp>
 
 #include "net/http_session_state.hpp"
 
@@ -19,7 +16,7 @@ namespace {
 
 /// Where the task that makes a piece leaves it, and the alarm it stops.
 struct waiting_piece {
-  explicit waiting_piece(const asio::any_io_executor& executor) : alarm(executor) {}
+  explicit waiting_piece(asio::io_context& context) : alarm(context) {}
   asio::steady_timer alarm;
   std::optional<http_body::progress> made;
   std::string bytes;
@@ -51,7 +48,7 @@ asio::awaitable<void> make_piece(std::shared_ptr<http_body> from, lane& here, st
 
 /// The next piece, or `broken` when it is not there at the deadline.
 asio::awaitable<http_body::progress> http_session::have_made(std::string& piece) {
-  const auto waiting = std::make_shared<waiting_piece>(stream_.get_executor());
+  const auto waiting = std::make_shared<waiting_piece>(local_.here.context);
   waiting->bytes = std::move(piece);
   waiting->bytes.clear();
   waiting->alarm.expires_after(shared_.settings.handler_timeout);
@@ -63,29 +60,48 @@ asio::awaitable<http_body::progress> http_session::have_made(std::string& piece)
   co_return *waiting->made;
 }
 
+/// True when the client has taken all of it within the time for that.
+asio::awaitable<bool> http_session::write_all(std::span<std::string_view> parts) {
+  set_deadline(steady::now() + shared_.settings.write_timeout);
+  for (;;) {
+    std::optional<std::size_t> sent = send(parts);
+    if (!sent) co_return false;
+    bool is_done = true;
+    for (std::string_view& each : parts) {
+      const std::size_t part = std::min(*sent, each.size());
+      each.remove_prefix(part);
+      *sent -= part;
+      is_done = is_done && each.empty();
+    }
+    if (is_done) co_return true;
+    while (!may_write_) {
+      if (steady::now() >= deadline_) {
+        counters_.connections_timed_out.add();
+        co_return false;
+      }
+      co_await sleep();
+      if (must_end()) co_return false;
+    }
+  }
+}
+
 /// True when the client has taken the whole body. What is cut short is not ended, so that the client can tell.
-asio::awaitable<bool> http_session::write_stream(bool keep_alive) {
+asio::awaitable<bool> http_session::write_stream() {
   const bool in_chunks = takes_chunks_;
   std::string head =
-      reply_head(reply_, keep_alive, local_.date.at(std::time(nullptr)), in_chunks ? body_framing::chunks : body_framing::connection);
+      reply_head(reply_, keep_alive_, local_.date.at(std::time(nullptr)), in_chunks ? body_framing::chunks : body_framing::connection);
   std::string piece;
   for (;;) {
-    const auto stopping = co_await asio::this_coro::cancellation_state;
-    if (stopping.cancelled() != asio::cancellation_type::none) co_return false;  // it may last for long: the service does not wait for it
+    if (is_stopping()) co_return false;  // it may last for long: the service does not wait for it
     const http_body::progress made = co_await have_made(piece);
     if (made == http_body::progress::broken) co_return false;
     const bool is_last = made == http_body::progress::last;
     const bool has_chunk = in_chunks && !piece.empty();
     const std::string begin = has_chunk ? chunk_head(piece.size()) : std::string();
-    const std::array<asio::const_buffer, 5> message{asio::buffer(head), asio::buffer(begin), asio::buffer(piece),
-                                                    asio::buffer(has_chunk ? chunk_end : std::string_view()),
-                                                    asio::buffer(in_chunks && is_last ? last_chunk : std::string_view())};
-    stream_.expires_after(shared_.settings.write_timeout);
-    error_code failed;
-    const std::size_t written = co_await asio::async_write(stream_, message, asio::redirect_error(asio::use_awaitable, failed));
-    counters_.bytes_out.add(written);
-    if (failed == boost::beast::error::timeout) counters_.connections_timed_out.add();
-    if (failed) co_return false;
+    std::array<std::string_view, 5> message{head, begin, piece, has_chunk ? chunk_end : std::string_view(),
+                                            in_chunks && is_last ? last_chunk : std::string_view()};
+    const bool is_taken = co_await write_all(message);
+    if (!is_taken) co_return false;
     if (is_last) co_return true;
     head.clear();
   }

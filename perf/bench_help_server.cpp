@@ -14,14 +14,15 @@ while events are ingested on the same lane.
   --workload NAME    all (default); healthz; query_by_hash: 128 hashes; query_msgpack, query_json: 4,096 tokens;
                      query_long: 131,072 tokens as JSON
   --closed           the closed loop only
-  --rate N           only this many requests per second, open loop
+  --rate N           only this many requests per second, open loop, also beside events
   --sweep            10, 25, 50, 75, 90 and 100 % of the closed loop's rate in place of a half
   --connections N    keep-alive, one request at a time on each (default 64; query_long: 2)
   --seconds N        of each measurement (default 3)
   --instances N      of the fleet (default 64); --cache-blocks N that one of them can hold (default 8192)
   --blocks N         stored and removed while the index is filled (default 4000000)
   --beside N         blocks per second that are ingested beside queries (default 500000; 0: leave it out)
-  --nginx            also nginx, one worker on the server's CPU that returns the body of /healthz; skipped where there is none
+  --nginx            also nginx, one worker on the server's CPU that returns the body of /healthz, as fast as it answers and at every
+                     rate that was offered to the server; skipped where there is none
   --trace FILE.jsonl requests of a Mooncake trace (default: made up by a seed)
   --server FILE      the server (default: the kv-conductor of the same build)
   --server-cpu N, --load-cpu N   (default 0 and 1)

@@ -31,17 +31,23 @@ void add_latencies(bench_report& into, const std::string& name, const sim::quant
   into.add(name + "_ns_max", static_cast<double>(of.largest()));
 }
 
-/// An open loop at `rate`, and how much of its time the server was kept from its CPU: what belongs to the machine in the tails.
-void offer_load(bench_report& into, const std::string& name, const bench_server& server, http_load& load, double rate,
-                std::chrono::seconds length) {
-  const double waited = server.waited_ms();
+/// An open loop at `rate`.
+void offer_load(bench_report& into, const std::string& name, http_load& load, double rate, std::chrono::seconds length) {
   const http_outcome met = load.run_open(rate, length);
-  const double share = (server.waited_ms() - waited) / (met.seconds * 10);
   check(met, name);
   into.add(name + "_offered_per_s", rate);
   into.add(name + "_achieved_per_s", static_cast<double>(met.answered) / met.seconds);
-  into.add(name + "_server_waited_percent", share);
   add_latencies(into, name, met.latency_ns);
+}
+
+/// The same, and how much of its time the server was kept from its CPU: what belongs to the machine in the tails.
+void offer_load(bench_report& into, const std::string& name, const bench_server& server, http_load& load, double rate,
+                std::chrono::seconds length) {
+  const double waited = server.waited_ms();
+  const auto began = std::chrono::steady_clock::now();
+  offer_load(into, name, load, rate, length);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  into.add(name + "_server_waited_percent", (server.waited_ms() - waited) / (took.count() * 10));
 }
 
 /// Long requests are few; more connections than that would only queue.
@@ -104,23 +110,59 @@ class quiet_workload {
   http_load load_;
 };
 
-void measure_neighbour(const http_load_plan& plan, const bench_server::place& where, const bench_server& server, const http_news& tell,
-                       bench_report& into) {
-  const std::string program = http_neighbour::find();
-  if (program.empty()) return tell("nginx is not installed here; going on without it");
-  const std::vector<std::string> requests{request_text("GET", "/healthz")};
+/// nginx in the place of the server. At the rates that were offered to the server: what the kernel, the loopback and the load alone make of
+/// the same pace, which is the least that can be asked of a tail on this machine.
+class neighbour {
+ public:
+  neighbour(const http_load_plan& plan, const bench_server::place& where, std::string_view body, const http_news& tell, bench_report& into)
+      : plan_(plan), tell_(tell), into_(into), nginx_(http_neighbour::find(), where.cpu, body) {}
+
+  void saturate() {
+    tell_("nginx, closed loop");
+    http_load load(nginx_.port(), plan_.connections, requests_);
+    static_cast<void>(load.run_closed(warm_up));
+    const http_outcome met = load.run_closed(std::chrono::seconds(plan_.seconds));
+    check(met, "nginx");
+    const double rate = static_cast<double>(met.answered) / met.seconds;
+    into_.add("nginx_closed_per_s", rate);
+    add_latencies(into_, "nginx_closed", met.latency_ns);
+    if (const auto ours = into_.find("healthz_closed_per_s")) into_.add("healthz_of_nginx", *ours / rate);
+  }
+
+  /// At every rate at which this workload was offered to the server.
+  void follow(const http_workload_name& of) {
+    const std::string name(of.name);
+    follow(of, name + "_open");
+    for (const int percent : http_sweep_percents) follow(of, name + "_at_" + std::to_string(percent) + "_percent");
+  }
+
+ private:
+  void follow(const http_workload_name& of, const std::string& figures) {
+    const auto rate = into_.find(figures + "_offered_per_s");
+    if (!rate) return;
+    tell_("nginx, " + std::to_string(static_cast<std::uint64_t>(*rate)) + "/s offered");
+    http_load load(nginx_.port(), connections_for(plan_, of), requests_);
+    static_cast<void>(load.run_closed(warm_up));
+    offer_load(into_, "nginx_as_" + figures, load, *rate, std::chrono::seconds(plan_.seconds));
+  }
+
+  const http_load_plan& plan_;
+  const http_news& tell_;
+  bench_report& into_;
+  std::vector<std::string> requests_{request_text("GET", "/healthz")};
+  http_neighbour nginx_;
+};
+
+/// Null where nginx is not installed.
+std::unique_ptr<neighbour> start_neighbour(const http_load_plan& plan, const bench_server::place& where, const bench_server& server,
+                                           const http_news& tell, bench_report& into) {
+  if (!plan.with_neighbour) return nullptr;
+  if (http_neighbour::find().empty()) {
+    tell("nginx is not installed here; going on without it");
+    return nullptr;
+  }
   bench_caller caller(server.port());
-  const std::string body(caller.call(requests.front()));
-  const http_neighbour nginx(program, where.cpu, body);
-  http_load load(nginx.port(), plan.connections, requests);
-  tell("nginx, closed loop");
-  static_cast<void>(load.run_closed(warm_up));
-  const http_outcome met = load.run_closed(std::chrono::seconds(plan.seconds));
-  check(met, "nginx");
-  const double rate = static_cast<double>(met.answered) / met.seconds;
-  into.add("nginx_closed_per_s", rate);
-  add_latencies(into, "nginx_closed", met.latency_ns);
-  if (const auto ours = into.find("healthz_closed_per_s")) into.add("healthz_of_nginx", *ours / rate);
+  return std::make_unique<neighbour>(plan, where, caller.call(request_text("GET", "/healthz")), tell, into);
 }
 
 }  // namespace
@@ -133,10 +175,13 @@ void measure_http_quiet(const http_load_plan& plan, const bench_server::place& w
   scene.wait_until_applied(1);
   scene.check();
   into.add("index_entries", static_cast<double>(frames.held()));
+  const std::unique_ptr<neighbour> nginx = start_neighbour(plan, where, scene.server(), tell, into);
   for (const http_workload_name& each : http_workloads) {
     if (plan.only != nullptr && plan.only != &each) continue;
     quiet_workload(plan, each, scene.server(), tell, into).run();
-    if (each.workload == http_workload::healthz && plan.with_neighbour) measure_neighbour(plan, where, scene.server(), tell, into);
+    if (!nginx) continue;
+    if (each.workload == http_workload::healthz && plan.rate == 0) nginx->saturate();
+    nginx->follow(each);
   }
 }
 

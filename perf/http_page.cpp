@@ -65,9 +65,16 @@ std::string closed_lines(const bench_summary& measured) {
 
 std::string open_line(const bench_summary& measured, const std::string& what, const std::string& name) {
   if (!measured.median(name + "_offered_per_s")) return {};
+  const std::string figure = name + "_server_waited_percent";
+  const std::string waited = measured.median(figure) ? page_cell(measured, figure) + " %" : std::string();
   return "| " + what + " | " + whole(measured, name + "_offered_per_s") + " | " + whole(measured, name + "_achieved_per_s") + " | " +
          us(measured, name + "_ns_p50") + " | " + us(measured, name + "_ns_p99") + " | " + us(measured, name + "_ns_p999") + " | " +
-         us(measured, name + "_ns_max") + " | " + page_cell(measured, name + "_server_waited_percent") + " % |\n";
+         us(measured, name + "_ns_max") + " | " + waited + " |\n";
+}
+
+/// And below it nginx at the same rate, where there is one.
+std::string open_lines_of(const bench_summary& measured, const std::string& what, const std::string& name) {
+  return open_line(measured, what, name) + open_line(measured, "nginx, GET /healthz at that rate", "nginx_as_" + name);
 }
 
 std::string open_lines(const bench_summary& measured) {
@@ -76,9 +83,9 @@ std::string open_lines(const bench_summary& measured) {
       "|\n|---|---|---|---|---|---|---|---|\n";
   for (const http_workload_name& each : http_workloads) {
     const std::string name(each.name);
-    text += open_line(measured, name, name + "_open");
+    text += open_lines_of(measured, name, name + "_open");
     for (const int percent : http_sweep_percents) {
-      text += open_line(measured, name + ", " + std::to_string(percent) + " %", name + "_at_" + std::to_string(percent) + "_percent");
+      text += open_lines_of(measured, name + ", " + std::to_string(percent) + " %", name + "_at_" + std::to_string(percent) + "_percent");
     }
   }
   return text + open_line(measured, "query_by_hash beside events", "beside");
@@ -114,7 +121,9 @@ std::string http_page(const bench_summary& measured, const http_load_plan& plan,
             (is_met(each, found->median) ? "met" : "**missed**") + " |\n";
   }
   page += "\n## As fast as it answers (closed loop)\n\n" + closed_lines(measured);
-  page += "\n## At a fixed rate (open loop)\n\nLatency is counted from the moment a request was due.\n\n" + open_lines(measured);
+  page += "\n## At a fixed rate (open loop)\n\nLatency is counted from the moment a request was due. What nginx shows at the same "
+          "rate is what the kernel, the loopback and the load make of it on this machine.\n\n" +
+          open_lines(measured);
   if (const auto beside = measured.median("beside_blocks_per_s")) {
     page += "\nBeside events: " + std::to_string(static_cast<std::uint64_t>(*beside)) + " blocks/s were applied meanwhile.\n";
   }

@@ -18,9 +18,10 @@ bench_report measure(const http_load_plan& plan, const bench_server::place& wher
   bench_report report;
   measure_http_quiet(plan, where, frames, tell, report);
   const auto rate = report.find("query_by_hash_closed_per_s");
-  if (plan.beside > 0 && rate && !plan.is_closed && plan.rate == 0) {
+  const bool asks_by_hash = plan.only == nullptr || plan.only->workload == http_workload::by_hash;
+  if (plan.beside > 0 && asks_by_hash && !plan.is_closed) {
     tell("query_by_hash beside " + std::to_string(plan.beside) + " blocks/s");
-    measure_http_beside(plan, where, frames, *rate / 2, report);
+    measure_http_beside(plan, where, frames, plan.rate != 0 ? plan.rate : rate.value() / 2, report);
   }
   if (plan.with_yardstick) add_yardstick(report);
   return report;

@@ -221,6 +221,55 @@ BOOST_AUTO_TEST_CASE(closes_silent_connections) {
   BOOST_TEST(server_fixture::eventually([&] { return under_test.sum(&core::lane_counters::connections_timed_out) == 3; }));
 }
 
+BOOST_AUTO_TEST_CASE(counts_silence_from_the_last_answer) {
+  // A connection that is used outlives its idle time; after that it has the whole of it once more.
+  constexpr std::chrono::milliseconds idle = 600ms;
+  const server_fixture under_test(with([=](http_settings& settings) { settings.idle_timeout = idle; }));
+  raw_client client = under_test.connect();
+  const auto end = std::chrono::steady_clock::now() + 2 * idle;
+  auto last = std::chrono::steady_clock::now();
+  while (last < end) {
+    BOOST_REQUIRE(client.ask("POST", "/echo", "hi").body == "hi");
+    last = std::chrono::steady_clock::now();
+  }
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_timed_out) == 0U);
+  BOOST_TEST(client.is_closed());
+  BOOST_TEST((std::chrono::steady_clock::now() - last >= idle - 20ms));
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_accepted) == 1U);
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_timed_out) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_stays_unfinished_ends_earlier_than_silence) {
+  // The deadline of a head is nearer than the one the session was waiting for.
+  const server_fixture under_test(with([](http_settings& settings) { settings.header_timeout = 100ms; }));
+  raw_client client = under_test.connect();
+  BOOST_TEST(client.ask("POST", "/echo", "hi").body == "hi");
+  client.send("GET / HT");
+  BOOST_TEST(client.is_closed());
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_timed_out) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_after_a_bad_one_is_its_own) {
+  // What is kept from one request to the next is memory, not meaning.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  BOOST_TEST(client.ask("POST", "/nothing", "{}").status == 404);
+  BOOST_TEST(client.ask("POST", "/echo", std::string(5'000, 'a')).body.size() == 5'000U);
+  BOOST_TEST(client.ask("POST", "/echo", "b").body == "b");
+  BOOST_TEST(client.ask("GET", "/size").body == "0");
+}
+
+BOOST_AUTO_TEST_CASE(takes_the_request_of_a_client_that_closes_behind_it) {
+  // A half-closed connection still gets its answer, also when the end arrives together with the request.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  client.send(raw_client::request("POST", "/echo", "last words"));
+  client.finish();
+  BOOST_TEST(client.receive().body == "last words");
+  BOOST_TEST(client.is_closed());
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_timed_out) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(goes_on_without_a_reader_that_does_not_read) {
   // A client that takes no answer holds its own session only, and not for ever.
   const server_fixture under_test(with([](http_settings& settings) { settings.write_timeout = 300ms; }), 1);

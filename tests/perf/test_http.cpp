@@ -43,7 +43,9 @@ BOOST_AUTO_TEST_SUITE(http_bench)
 
 BOOST_AUTO_TEST_CASE(a_small_run_measures_everything) {
   // The benchmark must not rot. That the index holds what the engines do, and that every answer is 200, is checked by the run itself.
-  const auto measured = perf::run_http(small_plan());
+  perf::http_load_plan plan = small_plan();
+  plan.with_neighbour = true;
+  const auto measured = perf::run_http(plan);
   BOOST_REQUIRE_MESSAGE(measured.has_value(), (measured ? std::string() : measured.error()));
   for (const perf::http_workload_name& each : perf::http_workloads) {
     for (const char* figure : {"_closed_per_s", "_closed_ns_p99", "_at_50_percent_achieved_per_s", "_at_50_percent_ns_p50"}) {
@@ -51,6 +53,11 @@ BOOST_AUTO_TEST_CASE(a_small_run_measures_everything) {
         BOOST_TEST(measured->median(std::string(each.name) + figure).value_or(0) > 0);
       }
     }
+  }
+  if (!perf::http_neighbour::find().empty()) {
+    BOOST_TEST(measured->median("healthz_of_nginx").value_or(0) > 0);
+    BOOST_TEST(*measured->median("nginx_as_query_by_hash_at_50_percent_offered_per_s") ==
+               *measured->median("query_by_hash_at_50_percent_offered_per_s"));
   }
   BOOST_TEST(measured->median("beside_ns_p99").value_or(0) > 0);
   BOOST_TEST(measured->median("beside_blocks_per_s").value_or(0) > 0);

@@ -1,0 +1,105 @@
+// The writing half of a session: replies into the socket, as far as they fit.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <utility>
+
+#include "net/http_session_state.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t joined_bytes = 16U << 10;  ///< bodies up to this are copied behind their head: one piece is sent faster than two
+constexpr std::size_t most_leaving_bytes = 64U << 10;  ///< kept of the lane's buffer
+constexpr std::size_t idle_bytes = 1U << 10;           ///< that a session which waits for a request may keep
+
+}  // namespace
+
+/// Bytes of `parts` that the socket took at once, or nothing when the connection is broken.
+std::optional<std::size_t> http_session::send(std::span<const std::string_view> parts) {
+  std::array<iovec, 8> pieces{};
+  std::size_t count = 0;
+  std::size_t all = 0;
+  for (const std::string_view each : parts) {
+    if (each.empty() || count == pieces.size()) continue;
+    pieces[count++] = {const_cast<char*>(each.data()), each.size()};
+    all += each.size();
+  }
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = count;
+  const ssize_t sent =
+      count == 1 ? ::send(socket_, pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL) : ::sendmsg(socket_, &message, MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) return std::nullopt;
+  const auto taken = static_cast<std::size_t>(std::max<ssize_t>(sent, 0));
+  if (taken < all) may_write_ = false;
+  counters_.bytes_out.add(taken);
+  return taken;
+}
+
+std::string_view http_session::body_to_write() const {
+  const bool is_bare = (asked_ && asked_->method == "HEAD") || !has_body(reply_.status);
+  return is_bare ? std::string_view() : std::string_view(reply_.body);
+}
+
+http_session::wants http_session::write() {
+  const bool is_head = asked_ && asked_->method == "HEAD";
+  if (reply_.stream && !is_head) return wants::stream;
+  const auto framing = takes_chunks_ ? body_framing::chunks : body_framing::connection;
+  std::string& text = local_.leaving;
+  text.clear();
+  append_reply_head(text, reply_, keep_alive_, local_.date.at(std::time(nullptr)), framing);
+  const std::size_t head = text.size();
+  const std::string_view body = body_to_write();
+  const bool is_joined = body.size() <= joined_bytes;
+  if (is_joined) text.append(body);
+  const std::array<std::string_view, 2> parts{text, is_joined ? std::string_view() : body};
+  const std::optional<std::size_t> sent = send(parts);
+  if (!sent) return wants::nothing;
+  if (*sent == head + body.size()) return after_reply();
+  const std::size_t of_head = std::min(*sent, head);
+  owed_head_.assign(text, of_head, head - of_head);
+  body_sent_ = *sent - of_head;
+  set_deadline(steady::now() + shared_.settings.write_timeout);
+  return wants::room;
+}
+
+/// Goes on with a reply that did not fit.
+http_session::wants http_session::write_rest() {
+  const std::array<std::string_view, 2> parts{owed_head_, body_to_write().substr(body_sent_)};
+  const std::optional<std::size_t> sent = send(parts);
+  if (!sent) return wants::nothing;
+  const std::size_t of_head = std::min(*sent, owed_head_.size());
+  owed_head_.erase(0, of_head);
+  body_sent_ += *sent - of_head;
+  if (!owed_head_.empty() || body_sent_ < body_to_write().size()) return wants::room;
+  ended_ = steady::now();
+  return after_reply();
+}
+
+/// The client has the whole reply. Bytes nobody read would turn a close into a reset, and the reply might be lost with it.
+http_session::wants http_session::after_reply() {
+  if (!keep_alive_) return is_refused_ || !bytes_.empty() ? wants::farewell : wants::nothing;
+  rest();
+  set_deadline(ended_ + idle_timeout_);
+  return wants::request;
+}
+
+/// Gives back what a request needed, before waiting for the next.
+void http_session::rest() {
+  if (asked_ && asked_.use_count() == 1 && asked_->kept_bytes() <= idle_bytes) {
+    asked_->clear();
+  } else {
+    asked_.reset();
+  }
+  parser_.end();
+  reply_ = http_reply{};
+  owed_head_.clear();
+  answer_form_ = wire_form::json;
+  if (local_.leaving.capacity() > most_leaving_bytes) local_.leaving = {};
+}
+
+}  // namespace kvc::net
