@@ -3,23 +3,15 @@
 #include <string_view>
 
 #include "perf/bench_machine.hpp"
+#include "perf/bench_page_bars.hpp"
 #include "perf/bench_page_head.hpp"
 #include "perf/http_run.hpp"
 
 namespace kvc::perf {
 namespace {
 
-struct bar {
-  std::string_view figure;
-  std::string_view what;
-  double limit;
-  bool is_least;  ///< the limit is to be reached, else not to be exceeded
-  double scale;   ///< the figure is shown divided by this
-  std::string_view unit;
-};
-
 /// (Source: the bars of the perf harness, server on one core and load on the other.)
-constexpr std::array<bar, 6> bars{{
+constexpr std::array<page_bar, 6> bars{{
     {"healthz_of_nginx", "GET /healthz, of nginx returning the same body from one worker", 0.9, true, 1, ""},
     {"query_by_hash_closed_per_s", "/query_by_hash, 128 hashes, 64 instances", 40'000, true, 1, "/s"},
     {"query_msgpack_closed_per_s", "/query, 4,096 tokens, MessagePack bin", 40'000, true, 1, "/s"},
@@ -27,14 +19,6 @@ constexpr std::array<bar, 6> bars{{
     {"query_long_at_50_percent_ns_p50", "/query, 131,072 tokens, JSON, p50 at half load", 1.6e6, false, 1e6, " ms"},
     {"beside_ns_p99", "/query_by_hash at half load beside 500,000 blocks/s, p99", 300'000, false, 1e3, " us"},
 }};
-
-bool is_met(const bar& of, double value) {
-  return of.is_least ? value >= of.limit : value <= of.limit;
-}
-
-std::string shown(const bar& of, double value) {
-  return bench_number(value / of.scale) + std::string(of.unit);
-}
 
 std::string us(const bench_summary& measured, const std::string& figure) {
   const auto value = measured.median(figure);
@@ -94,14 +78,7 @@ std::string open_lines(const bench_summary& measured) {
 }  // namespace
 
 std::string http_verdicts(const bench_summary& measured) {
-  std::string text;
-  for (const bar& each : bars) {
-    const auto value = measured.median(each.figure);
-    if (!value) continue;
-    text += std::string(is_met(each, *value) ? "met      " : "MISSED   ") + std::string(each.what) + ": " + shown(each, *value) + " (bar " +
-            (each.is_least ? ">= " : "<= ") + shown(each, each.limit) + ")\n";
-  }
-  return text;
+  return bar_verdicts(bars, measured);
 }
 
 std::string http_page(const bench_summary& measured, const http_load_plan& plan, const std::string& command) {
@@ -112,18 +89,12 @@ std::string http_page(const bench_summary& measured, const http_load_plan& plan,
           machine.build + ". The server, all of its threads, has one core, the load another.\n\n";
   page += "Medians of " + std::to_string(measured.runs()) + " runs, with the least and the greatest; " + std::to_string(plan.instances) +
           " instances, " + whole(measured, "index_entries") + " blocks held, " + std::to_string(plan.connections) + " connections.\n\n";
-  page += "| measure | figure | bar | |\n|---|---|---|---|\n";
-  for (const bar& each : bars) {
-    const bench_spread* const found = measured.find(each.figure);
-    if (found == nullptr) continue;
-    page += "| " + std::string(each.what) + " | " + shown(each, found->median) + " (" + bench_number(found->least / each.scale) + " .. " +
-            bench_number(found->greatest / each.scale) + ") | " + (each.is_least ? ">= " : "<= ") + shown(each, each.limit) + " | " +
-            (is_met(each, found->median) ? "met" : "**missed**") + " |\n";
-  }
+  page += bar_table(bars, measured);
   page += "\n## As fast as it answers (closed loop)\n\n" + closed_lines(measured);
-  page += "\n## At a fixed rate (open loop)\n\nLatency is counted from the moment a request was due. What nginx shows at the same "
-          "rate is what the kernel, the loopback and the load make of it on this machine.\n\n" +
-          open_lines(measured);
+  page +=
+      "\n## At a fixed rate (open loop)\n\nLatency is counted from the moment a request was due. What nginx shows at the same "
+      "rate is what the kernel, the loopback and the load make of it on this machine.\n\n" +
+      open_lines(measured);
   if (const auto beside = measured.median("beside_blocks_per_s")) {
     page += "\nBeside events: " + std::to_string(static_cast<std::uint64_t>(*beside)) + " blocks/s were applied meanwhile.\n";
   }
