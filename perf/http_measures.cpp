@@ -40,13 +40,17 @@ void offer_load(bench_report& into, const std::string& name, http_load& load, do
   add_latencies(into, name, met.latency_ns);
 }
 
-/// The same, and how much of its time the server was kept from its CPU: what belongs to the machine in the tails.
+/// The same; what the server's CPU would answer at this pace, at which requests come one by one; and how much of its time it was kept from its
+/// CPU, which belongs to the machine in the tails.
 void offer_load(bench_report& into, const std::string& name, const bench_server& server, http_load& load, double rate,
                 std::chrono::seconds length) {
   const double waited = server.waited_ms();
+  const double cpu = server.cpu_seconds();
   const auto began = std::chrono::steady_clock::now();
   offer_load(into, name, load, rate, length);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const double used = server.cpu_seconds() - cpu;
+  if (used > 0) into.add(name + "_per_cpu_s", into.find(name + "_achieved_per_s").value_or(0) * took.count() / used);
   into.add(name + "_server_waited_percent", (server.waited_ms() - waited) / (took.count() * 10));
 }
 

@@ -35,7 +35,10 @@ scale_costs costs_of(const bench_report& ingest, const bench_report& http, const
   scale_costs costs;
   // At half load, as nodes are to be used: batches that come one by one cost more than those that wait in a queue.
   costs.block_ns = ingest.find("half_cpu_ns_per_block").value_or(ingest.find("ingest_cpu_ns_per_block").value_or(0));
-  if (const auto rate = http.find("query_by_hash_closed_per_cpu_s"); rate && *rate > 0) costs.query_ns = 1e9 / *rate;
+  // So are requests.
+  for (const char* figure : {"query_by_hash_closed_per_cpu_s", "query_by_hash_at_50_percent_per_cpu_s"}) {
+    if (const auto rate = http.find(figure); rate && *rate > 0) costs.query_ns = 1e9 / *rate;
+  }
   for (const bench_figure& each : shapes.figures()) {
     // The last is of the largest fleet: in a small index the fixed parts weigh more than the entries.
     if (each.name.starts_with("memory_0_")) costs.entry_bytes = each.value;
