@@ -43,14 +43,18 @@ std::size_t blend_table::publish(std::string_view scope, std::span<const Token> 
   for (std::size_t first = from; first < end; first += group) {
     const std::size_t these = std::min(group, end - first);
     for (std::size_t i = 0; i < these; ++i) {
-      const std::uint64_t fingerprint = polynomial_hash(tokens.subspan((first + i) * length, length));
-      next[i] = {.fingerprint = fingerprint, .mixed = mixed(in, fingerprint), .key_digest = digest_of(packed_text(object_keys[first + i]))};
-      index_.prefetch_word(next[i].mixed);
-      index_.prefetch_slots(next[i].mixed);
-      objects_by_text_.prefetch(next[i].key_digest);
+      newcomer& each = next[i];
+      each.key = object_keys[first + i];
+      each.packed.emplace(each.key);
+      each.key_digest = digest_of(*each.packed);
+      each.fingerprint = polynomial_hash_of_chunk(tokens.subspan((first + i) * length, length));
+      each.mixed = mixed(in, each.fingerprint);
+      index_.prefetch_word(each.mixed);
+      index_.prefetch_slots(each.mixed);
+      objects_by_text_.prefetch(each.key_digest);
     }
     for (std::size_t i = 0; i < these; ++i) {
-      if (insert(in, next[i], object_keys[first + i], old_st_base + (first + i) * length)) ++fresh;
+      if (insert(in, next[i], old_st_base + (first + i) * length)) ++fresh;
     }
   }
   leave_scope(in);
@@ -73,8 +77,8 @@ std::uint32_t blend_table::find_chunk(std::uint32_t in, std::uint64_t fingerprin
   return found;
 }
 
-bool blend_table::insert(std::uint32_t in, const newcomer& one, std::string_view key, std::uint64_t old_st) {
-  if (key.size() > options_.longest_key) {
+bool blend_table::insert(std::uint32_t in, const newcomer& one, std::uint64_t old_st) {
+  if (one.key.size() > options_.longest_key) {
     ++counters_.refused_keys;
     return false;
   }
@@ -88,7 +92,7 @@ bool blend_table::insert(std::uint32_t in, const newcomer& one, std::string_view
     ++counters_.evicted;
     erase(oldest_);
   }
-  const std::uint32_t object_id = join_object(packed_text(key), one.key_digest);
+  const std::uint32_t object_id = join_object(*one.packed, one.key_digest);
   if (object_id == no_record) {
     ++counters_.refused_keys;
     return false;

@@ -113,12 +113,14 @@ class blend_table final : private named_records {
     std::uint64_t fingerprint = 0;
     std::uint64_t mixed = 0;
     std::uint64_t key_digest = 0;
+    std::string_view key{};
+    std::optional<packed_text> packed{};
   };
   [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const override;
   void expect_at(unsigned step, std::uint32_t object) const noexcept override {
     if (step == 1) objects_.prefetch(object);
   }
-  bool insert(std::uint32_t in, const newcomer& one, std::string_view key, std::uint64_t old_st);
+  bool insert(std::uint32_t in, const newcomer& one, std::uint64_t old_st);
   void erase(std::uint32_t id);
   void append_newest(std::uint32_t id);
   void unlink(std::uint32_t id);

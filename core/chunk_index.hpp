@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/bring_near.hpp"
 #include "core/large_page.hpp"
 
 namespace kvc::core {
@@ -28,8 +29,8 @@ class chunk_index {
     const std::uint64_t has_zero = (differ - every_byte) & ~differ & high_bits;      // lowest such byte is right, others may be false
     return (has_zero | (word & count_mask)) != 0;
   }
-  void prefetch_word(std::uint64_t mixed) const noexcept { __builtin_prefetch(word_of(bucket_of(mixed))); }
-  void prefetch_slots(std::uint64_t mixed) const noexcept { __builtin_prefetch(&slot_of(bucket_of(mixed), 0)); }
+  void prefetch_word(std::uint64_t mixed) const noexcept { bring_near(word_of(bucket_of(mixed))); }
+  void prefetch_slots(std::uint64_t mixed) const noexcept { bring_near(&slot_of(bucket_of(mixed), 0)); }
 
   /// Calls `is_it(number)` for candidates until one is accepted. False when there is none.
   template <class IsIt>

@@ -107,15 +107,33 @@ http_reply failed_call(std::string_view what, std::string_view instance_id, cons
   return detail_reply(502, "prefetch " + std::string(what) + " '" + std::string(instance_id) + "' failed: " + why);
 }
 
-struct submission {
-  std::string_view instance_id;
-  std::string body;  ///< for the server
-};
+/// What the client is told of a server's 2xx. A member of another type than it should have is a 500, as in the other service.
+http_reply submitted_reply(std::string_view instance_id, std::string_view answered) {
+  json_tree tree;
+  if (tree.parse(answered) || !tree.root().is(tape_node::kind::map)) return detail_reply(500, "the MP server's answer is not understood");
+  const tape_value id = find_member(tree.root(), "request_id");
+  const tape_value chunks = find_member(tree.root(), "chunks");
+  const tape_value status = find_member(tree.root(), "status");
+  const bool is_sound = (!id.is_present() || id.is(tape_node::kind::string)) && (!chunks.is_present() || chunks.is_integer()) &&
+                        (!status.is_present() || status.is(tape_node::kind::string));
+  if (!is_sound) return detail_reply(500, "the MP server's answer is not understood");
+  http_reply reply;
+  answer_writer out(reply.body, wire_form::json);
+  out.object(4);
+  out.member("instance_id", instance_id);
+  out.member("request_id", id.is_present() ? id.text() : std::string_view());
+  out.key("chunks");
+  out.signed_number(chunks.is_present() ? static_cast<std::int64_t>(chunks.node().bits) : 0);
+  out.member("status", status.is_present() ? status.text() : std::string_view("submitted"));
+  out.end_object();
+  return reply;
+}
 
-std::optional<submission> read_submission(const tape_value& body, field_faults& faults) {
+}  // namespace
+
+void read_prefetch(const tape_value& body, prefetch_order& wanted, field_faults& faults) {
   const field_place root("body");
-  if (!check_object(body, root, faults)) return std::nullopt;
-  submission wanted;
+  if (!check_object(body, root, faults)) return;
   answer_writer out(wanted.body, wire_form::json);
   out.object(4);
   if (const auto id = require_member(body, "instance_id", root, faults)) {
@@ -147,43 +165,14 @@ std::optional<submission> read_submission(const tape_value& body, field_faults& 
     salt = read_text(value, field_place(root, "cache_salt"), faults).value_or(std::string_view());
   }
   out.member("cache_salt", salt);
-  if (!faults.empty()) return std::nullopt;
-  out.end_object();
-  return wanted;
+  if (faults.empty()) out.end_object();  // else members are missing, and nobody wants the text
 }
-
-/// What the client is told of a server's 2xx. A member of another type than it should have is a 500, as in the other service.
-http_reply submitted_reply(std::string_view instance_id, std::string_view answered) {
-  json_tree tree;
-  if (tree.parse(answered) || !tree.root().is(tape_node::kind::map)) return detail_reply(500, "the MP server's answer is not understood");
-  const tape_value id = find_member(tree.root(), "request_id");
-  const tape_value chunks = find_member(tree.root(), "chunks");
-  const tape_value status = find_member(tree.root(), "status");
-  const bool is_sound = (!id.is_present() || id.is(tape_node::kind::string)) && (!chunks.is_present() || chunks.is_integer()) &&
-                        (!status.is_present() || status.is(tape_node::kind::string));
-  if (!is_sound) return detail_reply(500, "the MP server's answer is not understood");
-  http_reply reply;
-  answer_writer out(reply.body, wire_form::json);
-  out.object(4);
-  out.member("instance_id", instance_id);
-  out.member("request_id", id.is_present() ? id.text() : std::string_view());
-  out.key("chunks");
-  out.signed_number(chunks.is_present() ? static_cast<std::int64_t>(chunks.node().bits) : 0);
-  out.member("status", status.is_present() ? status.text() : std::string_view("submitted"));
-  out.end_object();
-  return reply;
-}
-
-}  // namespace
 
 asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
-                                                  const tape_value& body) {
-  field_faults faults;
-  std::optional<submission> wanted = read_submission(body, faults);
-  if (!wanted) co_return faults_reply(faults);
-  const std::string_view id = wanted->instance_id;
+                                                  prefetch_order& wanted) {
+  const std::string_view id = wanted.instance_id;
   const relayed answer = co_await on_home(
-      context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted->body), request.client_left); });
+      context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), request.client_left); });
   if (!answer) co_return no_such_server(id);
   if (!*answer) co_return failed_call("submit to", id, answer->error().message());
   const http_client::answer& got = **answer;

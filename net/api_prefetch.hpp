@@ -1,22 +1,33 @@
 // Prefetches, relayed to the MP server that the client names: /cache/prefetches.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <boost/asio/awaitable.hpp>
 
 #include "net/coordinator_context.hpp"
+#include "net/field_faults.hpp"
 #include "net/http_message.hpp"
 #include "net/json_tree.hpp"
 
 namespace kvc::net {
 
+/// A prefetch as it is wanted.
+struct prefetch_order {
+  std::string_view instance_id;
+  std::string body;  ///< for the server
+};
+
+/// Reads the body of POST /cache/prefetches; what is wrong is in `faults`. Views of the tree. Pure.
+void read_prefetch(const tape_value& body, prefetch_order& into, field_faults& faults);
+
 /// (Contract of both: spec coordinator-api, "Cache".) The server's answer is waited for no longer than `call_timeout`; then
 /// 502. When the client goes away, so does the call.
 
-/// POST /cache/prefetches. The tree outlives the call.
+/// POST /cache/prefetches. The order outlives the call, and loses its body.
 [[nodiscard]] asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
-                                                                const tape_value& body);
+                                                                prefetch_order& wanted);
 /// GET /cache/prefetches/{instance_id}/{request_id}: the server's code and JSON body as they are.
 [[nodiscard]] asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
                                                               std::string_view instance_id, std::string_view request_id);

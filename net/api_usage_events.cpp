@@ -6,10 +6,6 @@
 #include <vector>
 
 #include "net/answer_writer.hpp"
-#include "net/coordinator_reply.hpp"
-#include "net/coordinator_tier.hpp"
-#include "net/event_batches.hpp"
-#include "net/usage_batch.hpp"
 
 namespace kvc::net {
 namespace {
@@ -54,33 +50,29 @@ asio::awaitable<admitted> apply_batches(coordinator_context& context, const even
   co_return counts;
 }
 
-}  // namespace
-
-asio::awaitable<http_reply> take_usage_events(coordinator_context& context, lane& here, const tape_value& body) {
-  usage_batch batch;
-  field_faults faults;
-  read_usage_batch(body, batch, faults);
-  if (!faults.empty()) co_return faults_reply(faults);
-  if (batch.tier != core::cache_tier::l2) co_return wrong_tier_reply(batch.tier);
-  http_reply reply = co_await record_usage_events(context, here, batch);
-  co_return reply;
-}
-
-asio::awaitable<http_reply> record_usage_events(coordinator_context& context, lane& here, const usage_batch& batch) {
-  co_await on_home(context, here, [&] { return apply_batch(context, batch); });
+http_reply recorded_reply(std::size_t events) {
   http_reply reply;
   answer_writer out(reply.body, wire_form::json);
   out.object(1);
-  out.member("recorded", batch.events.size());
+  out.member("recorded", events);
   out.end_object();
-  co_return reply;
+  return reply;
 }
 
-asio::awaitable<http_reply> take_event_batches(coordinator_context& context, lane& here, const tape_value& body) {
-  event_batches all;
-  field_faults faults;
-  read_event_batches(body, all, faults);
-  if (!faults.empty()) co_return faults_reply(faults);
+}  // namespace
+
+asio::awaitable<http_reply> record_usage_events(coordinator_context& context, lane& here, const usage_batch& batch) {
+  co_await on_home(context, here, [&] { return apply_batch(context, batch); });
+  co_return recorded_reply(batch.events.size());
+}
+
+http_reply record_usage_events_now(coordinator_context& context, const usage_batch& batch) {
+  context.tables.seqnos.observe(batch.instance_id, batch.number);
+  context.tables.usage.apply(batch.events);
+  return recorded_reply(batch.events.size());
+}
+
+asio::awaitable<http_reply> record_event_batches(coordinator_context& context, lane& here, const event_batches& all) {
   const admitted counts = co_await on_home(context, here, [&] { return apply_batches(context, all); });
   http_reply reply;
   answer_writer out(reply.body, wire_form::json);

@@ -11,6 +11,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "net/aside.hpp"
 #include "net/coordinator_settings.hpp"
 #include "net/coordinator_tables.hpp"
 #include "net/decimal_memo.hpp"
@@ -20,7 +21,7 @@
 
 namespace kvc::net {
 
-/// Lane: `settings` and `home` may be read anywhere, the rest belongs to the home lane.
+/// Lane: `settings` and `home` may be read anywhere, `aside` is for every lane, the rest belongs to the home lane.
 struct coordinator_context {
   coordinator_context(lane& home_lane, coordinator_settings with)
       : home(home_lane),
@@ -39,6 +40,7 @@ struct coordinator_context {
   mp_caller calls;
   quota_file saved_quotas;
   decimal_memo decimals;     ///< of usage and limits
+  aside_thread aside;        ///< reads long bodies, for any lane
   bool is_stopping = false;  ///< nothing new is sent to MP servers
 };
 

@@ -187,6 +187,7 @@ asio::awaitable<std::string> coordinator_metrics(const coordinator_context& cont
   page.counter("kvc_coordinator_prefetches_total", "Calls of /cache/prefetches relayed", context.tables.counters.prefetches);
   page.counter("kvc_coordinator_prefetches_failed_total", "Those without an answer", context.tables.counters.prefetches_failed);
   page.counter("kvc_coordinator_quota_file_failures_total", "Times the quota file could not be written", context.saved_quotas.failures());
+  page.counter("kvc_coordinator_bodies_read_aside_total", "Bodies too long for a turn of a lane, read beside them", context.aside.pieces());
   page.gauge("kvc_coordinator_calls", "Calls to MP servers at this moment", of(context.calls.in_use()));
   co_return text;
 }

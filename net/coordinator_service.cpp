@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/post.hpp>
 
@@ -15,12 +16,11 @@
 #include "net/coordinator_context.hpp"
 #include "net/coordinator_loops.hpp"
 #include "net/coordinator_metrics.hpp"
+#include "net/coordinator_reading.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/coordinator_router.hpp"
 #include "net/http_auth.hpp"
-#include "net/json_tree.hpp"
 #include "net/log.hpp"
-#include "net/usage_scan.hpp"
 
 namespace kvc::net {
 namespace {
@@ -50,7 +50,7 @@ bool is_short(coordinator_endpoint asked) {
     case match_chunks:
     case submit_prefetch:
     case poll_prefetch:
-    case event_batches:
+    case coordinator_endpoint::event_batches:
       return false;
   }
   return false;
@@ -66,25 +66,24 @@ bool has_body(coordinator_endpoint asked) {
     case remove_chunks:
     case match_chunks:
     case submit_prefetch:
-    case event_batches:
+    case coordinator_endpoint::event_batches:
       return true;
     default:
       return false;
   }
 }
 
-/// Reads the body; the reply when it is none.
-std::optional<http_reply> read_body(const http_request& request, json_tree& tree) {
-  field_faults faults;
-  if (request.body.empty()) {
-    faults.add("missing", field_place("body"), "Field required", tape_value());
-    return faults_reply(faults);
-  }
-  const std::optional<json_tree::failure> wrong = tree.parse(request.body);
-  if (!wrong) return std::nullopt;
-  if (wrong->is_too_large) return detail_reply(413, "the body has more values than this server takes");
-  faults.add_broken_json(wrong->offset, wrong->what);
-  return faults_reply(faults);
+/// Whether a body decides if its request is answered in one go: those of batches, which are short as a rule and may be very long.
+bool is_short_by_body(coordinator_endpoint asked) {
+  return asked == usage_events || asked == publish_chunks;
+}
+
+/// Reads the body of a request in a turn of the lane, or aside.
+asio::awaitable<std::optional<http_reply>> read_body(coordinator_context& context, coordinator_endpoint asked, std::string_view body,
+                                                     coordinator_reading& into) {
+  if (body.size() <= most_read_in_a_turn(asked)) co_return read_coordinator_body(asked, body, into);
+  auto refused = co_await context.aside.run([&] { return read_coordinator_body(asked, body, into); });
+  co_return refused;
 }
 
 /// Home lane. `body` is present where the endpoint has one.
@@ -119,7 +118,9 @@ http_reply answer_short(coordinator_context& context, const coordinator_routed& 
   }
 }
 
-bool changes_quotas(coordinator_endpoint asked) { return asked == set_quota || asked == remove_quota || asked == set_default_quota; }
+bool changes_quotas(coordinator_endpoint asked) {
+  return asked == set_quota || asked == remove_quota || asked == set_default_quota;
+}
 
 /// The same; and what changes quotas is on the disk before the answer says so.
 asio::awaitable<http_reply> answer_short_later(coordinator_context& context, const coordinator_routed& found, const http_request& request,
@@ -132,11 +133,45 @@ asio::awaitable<http_reply> answer_short_later(coordinator_context& context, con
   co_return detail_reply(500, "the change holds until this process ends, but could not be written to the quota file: " + *failed);
 }
 
+/// Does what a request says that may have to wait.
+asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, const coordinator_routed& found,
+                                      const http_request& request, coordinator_reading& read) {
+  http_reply reply;
+  switch (found.route->endpoint) {
+    case list_usage:
+      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
+      break;
+    case usage_events:
+      reply = co_await record_usage_events(context, here, std::get<usage_batch>(read.what));
+      break;
+    case coordinator_endpoint::event_batches:
+      reply = co_await record_event_batches(context, here, std::get<net::event_batches>(read.what));
+      break;
+    case publish_chunks:
+      reply = co_await publish_chunks_reply(context, here, std::get<std::vector<chunk_range>>(read.what));
+      break;
+    case remove_chunks:
+      reply = co_await remove_chunks_reply(context, here, std::get<removal_request>(read.what));
+      break;
+    case match_chunks:
+      reply = co_await match_chunks_reply(context, here, std::get<match_request>(read.what));
+      break;
+    case submit_prefetch:
+      reply = co_await submit_prefetch_reply(context, here, request, std::get<prefetch_order>(read.what));
+      break;
+    case poll_prefetch:
+      reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
+      break;
+    default:
+      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, std::get<tape_value>(read.what)); });
+  }
+  co_return reply;
+}
+
 }  // namespace
 
 struct coordinator_service::state {
-  state(runtime& all, coordinator_settings settings)
-      : lanes(all), context(all.at(all.size() - 1), std::move(settings)) {}
+  state(runtime& all, coordinator_settings settings) : lanes(all), context(all.at(all.size() - 1), std::move(settings)) {}
 
   runtime& lanes;
   coordinator_context context;
@@ -181,7 +216,7 @@ http_plan coordinator_service::plan(const http_request& head) {
   planned.handler = static_cast<std::uint8_t>(found.route->endpoint);
   const coordinator_endpoint asked = found.route->endpoint;
   const bool is_kept = changes_quotas(asked) && state_->context.saved_quotas.is_used();
-  planned.waits = state_->lanes.size() > 1 || !is_short(asked) || is_kept;
+  planned.waits = state_->lanes.size() > 1 || !(is_short(asked) || is_short_by_body(asked)) || is_kept;
   if (asked == submit_prefetch || asked == poll_prefetch) {
     // A relayed request ends at its own deadline, which clients know as a 502.
     planned.patience = std::chrono::duration_cast<std::chrono::milliseconds>(settings.call_timeout) + relay_spare;
@@ -197,67 +232,39 @@ asio::awaitable<std::string> coordinator_service::metrics(lane& here) {
   return on_home(state_->context, here, [&context = state_->context] { return coordinator_metrics(context); });
 }
 
+bool coordinator_service::has_to_wait(lane& /*here*/, const http_request& request, const http_plan& plan) noexcept {
+  const auto asked = static_cast<coordinator_endpoint>(plan.handler);
+  if (!is_short_by_body(asked)) return false;
+  const bool is_bounded = asked != publish_chunks || is_published_in_a_turn(request.body.size(), state_->context.settings.blend_chunk_size);
+  return !is_bounded || request.body.size() > most_read_in_a_turn(asked);
+}
+
 http_reply coordinator_service::answer_now(lane&, const http_request& request, const http_plan&) {
+  coordinator_context& context = state_->context;
   const coordinator_routed found = find_coordinator_route(request.method, request.path);
-  json_tree tree;
-  if (!has_body(found.route->endpoint)) return answer_short(state_->context, found, request, tape_value());
-  if (auto unreadable = read_body(request, tree)) return *std::move(unreadable);
-  return answer_short(state_->context, found, request, tree.root());
+  const coordinator_endpoint asked = found.route->endpoint;
+  if (!has_body(asked)) return answer_short(context, found, request, tape_value());
+  coordinator_reading read;
+  if (auto refused = read_coordinator_body(asked, request.body, read)) return *std::move(refused);
+  if (asked == usage_events) return record_usage_events_now(context, std::get<usage_batch>(read.what));
+  if (asked == publish_chunks) return publish_chunks_now(context, std::get<std::vector<chunk_range>>(read.what));
+  return answer_short(context, found, request, std::get<tape_value>(read.what));
 }
 
 asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_request& request, const http_plan&) {
   coordinator_context& context = state_->context;
   const coordinator_routed found = find_coordinator_route(request.method, request.path);
   const coordinator_endpoint asked = found.route->endpoint;
-  if (asked == usage_events) {
-    // Nearly every batch is written plainly; the others are read again with care. So below.
-    usage_batch batch;
-    if (scan_usage_batch(request.body, batch)) {
-      http_reply recorded = co_await record_usage_events(context, here, batch);
-      co_return recorded;
-    }
-  } else if (asked == publish_chunks) {
-    std::vector<chunk_range> ranges;
-    if (scan_chunk_ranges(request.body, ranges)) {
-      http_reply published = co_await publish_ranges_reply(context, here, ranges);
-      co_return published;
-    }
-  }
-  json_tree tree;
-  tape_value body;
-  if (has_body(asked)) {
-    if (auto unreadable = read_body(request, tree)) co_return *std::move(unreadable);
-    body = tree.root();
-  }
+  auto read = std::make_unique<coordinator_reading>();
+  std::optional<http_reply> refused;
+  if (has_body(asked)) refused = co_await read_body(context, asked, request.body, *read);
   http_reply reply;
-  switch (asked) {
-    case list_usage:
-      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
-      break;
-    case usage_events:
-      reply = co_await take_usage_events(context, here, body);
-      break;
-    case event_batches:
-      reply = co_await take_event_batches(context, here, body);
-      break;
-    case publish_chunks:
-      reply = co_await publish_chunks_reply(context, here, body);
-      break;
-    case remove_chunks:
-      reply = co_await remove_chunks_reply(context, here, body);
-      break;
-    case match_chunks:
-      reply = co_await match_chunks_reply(context, here, body);
-      break;
-    case submit_prefetch:
-      reply = co_await submit_prefetch_reply(context, here, request, body);
-      break;
-    case poll_prefetch:
-      reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
-      break;
-    default:
-      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, body); });
+  if (refused) {
+    reply = *std::move(refused);
+  } else {
+    reply = co_await carry_out(context, here, found, request, *read);
   }
+  if (request.body.size() > most_read_in_a_turn(asked)) context.aside.drop(std::move(read));  // giving it back takes its time as well
   co_return reply;
 }
 

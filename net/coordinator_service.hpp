@@ -13,11 +13,11 @@ namespace kvc::net {
 
 /// Serves the coordinator's surface and does what it does by itself.
 ///
-/// Everything it knows lives on one lane, its home. Bodies are scanned on the lane that has the request; then the request goes home for
-/// what touches the tables, in slices, so that a heartbeat waits for no batch, listing or plan. With one lane nothing has to go anywhere,
-/// and short requests are answered at once.
-/// Life cycle: construct, `start` once the runtime has been started or is about to; destroyed after the runtime has stopped.
-/// Lane: `plan` and `answer` on any lane with that lane; `start` from the thread that made it.
+/// Everything it knows lives on one lane, its home. Bodies are read on the lane that has the request, long ones on a thread beside the
+/// lanes; then the request goes home for what touches the tables, in slices, so that a heartbeat waits for no batch, listing or plan. With
+/// one lane nothing has to go anywhere, and short requests are answered at once. Life cycle: construct, `start` once the runtime has been
+/// started or is about to; destroyed after the runtime has stopped. Lane: `plan` and `answer` on any lane with that lane; `start` from the
+/// thread that made it.
 class coordinator_service final : public http_service {
  public:
   /// Home is the last lane, since the first one has the registration of publishers, signals and the watchdog.
@@ -34,6 +34,7 @@ class coordinator_service final : public http_service {
   [[nodiscard]] asio::awaitable<std::string> metrics(lane& here);
 
   [[nodiscard]] http_plan plan(const http_request& head) override;
+  [[nodiscard]] bool has_to_wait(lane& here, const http_request& request, const http_plan& plan) noexcept override;
   [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override;
 

@@ -1,5 +1,7 @@
 #include "net/http_parser.hpp"
 
+#include <new>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
@@ -12,7 +14,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// A body that is a string and believes no length before the bytes are there.
+/// A body that is a string and believes no length before the bytes are there; from a megabyte on it does, as growing would then copy for
+/// tens of milliseconds at a time, and room that is not used yet is only addresses.
 struct growing_body {
   using value_type = std::string;
 
@@ -21,10 +24,14 @@ struct growing_body {
     template <bool IsRequest, class Fields>
     reader(http::header<IsRequest, Fields>&, value_type& body) : body_(body) {}
 
-    void init(const boost::optional<std::uint64_t>&, error_code& failed) { failed = {}; }
+    void init(const boost::optional<std::uint64_t>& length, error_code& failed) {
+      failed = {};
+      claimed_ = static_cast<std::size_t>(length.value_or(0));  // within the limit: the library has looked
+    }
     template <class Buffers>
     std::size_t put(const Buffers& buffers, error_code& failed) {
       failed = {};
+      if (body_.size() >= believed_from && body_.capacity() < claimed_) make_room();
       std::size_t taken = 0;
       for (auto next = asio::buffer_sequence_begin(buffers); next != asio::buffer_sequence_end(buffers); ++next) {
         const asio::const_buffer piece = *next;
@@ -36,7 +43,18 @@ struct growing_body {
     void finish(error_code& failed) { failed = {}; }
 
    private:
+    static constexpr std::size_t believed_from = 1U << 20;
+
+    void make_room() {
+      try {
+        body_.reserve(claimed_);
+      } catch (const std::bad_alloc&) {
+        claimed_ = 0;  // it grows, then, as far as it can
+      }
+    }
+
     value_type& body_;
+    std::size_t claimed_ = 0;
   };
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "perf/bench_coordinator_texts.hpp"
+#include "perf/bench_first_touch.hpp"
 #include "perf/bench_load.hpp"
 #include "perf/bench_sink.hpp"
 
@@ -54,6 +55,7 @@ struct rates {
 rates drive(const bench_server& server, const load_stream::shape& how, const std::vector<std::string>& requests, std::size_t count,
             std::string_view what) {
   poller all;
+  all.look_before_sleep(std::chrono::milliseconds(1));
   load_stream stream(all, how, looped(requests, count));
   const double cpu = server.cpu_seconds();
   const auto began = steady::now();
@@ -67,6 +69,14 @@ rates drive(const bench_server& server, const load_stream::shape& how, const std
 void add_rate(bench_report& report, const std::string& name, double count, const rates& took) {
   report.add(name + "_per_s", std::floor(count / took.seconds));
   if (took.cpu_seconds > 0) report.add(name + "_per_cpu_s", std::floor(count / took.cpu_seconds));
+}
+
+/// Has the memory ready that the server's tables will grow into; says what it costs where it is not.
+void prepare_memory(bench_report& report) {
+  constexpr std::size_t enough = std::size_t{512} << 20;
+  const first_touch pages = touch_memory(enough);
+  report.add("first_touch_of_2_mib_as_found_ms", pages.before_ms);
+  report.add("first_touch_of_2_mib_ms", pages.after_ms);
 }
 
 double quantile_ms(std::vector<std::uint32_t>& samples, double part) {
@@ -157,6 +167,7 @@ void run_http_usage(const bench_server::place& where, bench_report& report) {
   std::ranges::shuffle(order, std::mt19937_64(22));
   const auto known = event_requests(texts, order);
 
+  prepare_memory(report);
   const bench_server server(where, {"--no-coordinator-enable-startup-resync", "--coordinator-eviction-check-interval", "0"});
   const load_stream::shape how{.port = server.port(), .connections = 4, .window = 2};
   const std::size_t before = server.resident_bytes();
@@ -212,6 +223,7 @@ void run_http_blend(const bench_server::place& where, bench_report& report) {
   constexpr std::size_t prompt = 131'072;
   constexpr std::size_t queries = 100;
   const blend_texts texts;
+  prepare_memory(report);
   const bench_server server(where, {"--no-coordinator-enable-startup-resync"});
   const std::size_t before = server.resident_bytes();
   rates in_all;
@@ -219,6 +231,7 @@ void run_http_blend(const bench_server::place& where, bench_report& report) {
     // Made and sent in turns: all of them at once would be 2 GB.
     std::vector<std::string> some;
     for (std::size_t i = 0; i < requests / rounds; ++i) some.push_back(texts.publication(round * (requests / rounds) + i));
+    static_cast<void>(touch_memory(std::size_t{64} << 20));  // making requests takes a while, and a host may not wait so long
     const rates took = drive(server, {.port = server.port(), .connections = 4, .window = 2}, some, some.size(), "POST /blend/fingerprints");
     in_all.seconds += took.seconds;
     in_all.cpu_seconds += took.cpu_seconds;

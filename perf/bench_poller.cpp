@@ -25,7 +25,14 @@ void poller::watch(int descriptor, pollable& who) {
 
 bool poller::wait(int patience_ms) {
   std::array<epoll_event, 64> events{};
-  const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), patience_ms);
+  const auto look = [&](int for_ms) { return ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), for_ms); };
+  int count = 0;
+  if (looks_for_.count() > 0) {
+    const auto end = std::chrono::steady_clock::now() + looks_for_;
+    while ((count = look(0)) == 0 && std::chrono::steady_clock::now() < end) {
+    }
+  }
+  if (count <= 0) count = look(patience_ms);
   for (int i = 0; i < count; ++i) static_cast<pollable*>(events[static_cast<std::size_t>(i)].data.ptr)->stirred();
   return count > 0;
 }

@@ -27,10 +27,11 @@ constexpr std::uint32_t most_prefetches = 4;  ///< at one time
 
 }  // namespace
 
-mp_fleet::mp_fleet(const mp_options& chosen)
+mp_fleet::mp_fleet(const mp_options& chosen, mp_restarts restarts)
     : lanes_(1, catalog_),
       world_(lanes_.at(0), chosen),
-      coordinator_(world_.home.context.get_executor(), chosen.coordinator_host, chosen.coordinator_port) {
+      coordinator_(world_.home.context.get_executor(), chosen.coordinator_host, chosen.coordinator_port),
+      restarts_(std::move(restarts)) {
   for (std::uint32_t i = 0; i < chosen.servers; ++i) servers_.push_back(std::make_unique<mp_server>(world_, i));
 }
 
@@ -112,10 +113,14 @@ asio::awaitable<void> mp_fleet::set_quotas(double gigabytes) {
   }
 }
 
+double mp_fleet::chosen_quota_gb() const noexcept {
+  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  return static_cast<double>(world_.chosen.quota) * static_cast<double>(world_.chosen.object_bytes) / gib;
+}
+
 asio::awaitable<void> mp_fleet::set_up() {
   for (std::uint64_t i = 0; i < world_.chosen.preload; ++i) world_.storage.put(world_.new_key(), world_.chosen.object_bytes);
-  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-  co_await set_quotas(static_cast<double>(world_.chosen.quota) * static_cast<double>(world_.chosen.object_bytes) / gib);
+  co_await set_quotas(chosen_quota_gb());
 }
 
 asio::awaitable<std::optional<double>> mp_fleet::metric(std::string name) {
@@ -145,6 +150,7 @@ asio::awaitable<void> mp_fleet::prefetch(std::string instance_id) {
   net::http_client own(world_.home.context.get_executor(), world_.chosen.coordinator_host, world_.chosen.coordinator_port);
   const std::string body = R"({"instance_id":")" + instance_id + R"(","model_name":")" + world_.chosen.model +
                            R"(","world_size":4,"token_ids":[1,2,3,4],"cache_salt":""})";
+  const std::uint64_t changes = world_.coordinator_changes;
   std::string target = "/cache/prefetches";
   unsigned status = 0;
   bool is_complete = false;
@@ -166,7 +172,10 @@ asio::awaitable<void> mp_fleet::prefetch(std::string instance_id) {
     is_complete = mp_read_text(said, "status") == "completed";
   }
   ++(is_complete ? world_.counts.prefetches_completed : world_.counts.prefetches_failed);
-  const bool is_explained = world_.chosen.faults != 0 && (status == 200 || status == 404 || status >= 500);
+  // A coordinator that goes takes its calls along, and the next one knows nobody at first.
+  const bool is_cut = status == 0 && world_.coordinator_changes != changes;
+  const bool has_trouble = world_.chosen.faults != 0 || world_.coordinator_changes > 0;
+  const bool is_explained = is_cut || (has_trouble && (status == 200 || status == 404 || status >= 500));
   if (!is_complete && !is_explained) world_.complain("a prefetch ended with " + std::to_string(status) + ": " + said.substr(0, 200));
   --prefetches_under_way_;
   world_.news.cancel();
@@ -174,6 +183,7 @@ asio::awaitable<void> mp_fleet::prefetch(std::string instance_id) {
 
 asio::awaitable<void> mp_fleet::play_turns() {
   const auto deadline = steady::now() + mp_patience;
+  std::uint32_t restarts_left = world_.chosen.turns > 2 ? restarts_.times : 0;
   for (std::uint32_t turn = 0; !world_.is_stopping; ++turn) {
     const bool has_plans = world_.counts.deletion_requests >= world_.chosen.plans;
     if (turn >= world_.chosen.turns && has_plans && world_.resync_is_over) break;
@@ -185,6 +195,13 @@ asio::awaitable<void> mp_fleet::play_turns() {
     const bool is_only_waiting = turn >= world_.chosen.turns;
     if (is_only_waiting) co_await nap(std::chrono::milliseconds(20));
     const std::uint32_t most_events = is_only_waiting ? 2 : 20;
+    // As likely in one of the turns that are left as in another.
+    const std::uint32_t places = world_.chosen.turns - 1 > turn ? world_.chosen.turns - 1 - turn : 0;
+    if (restarts_left > 0 && turn > 0 && world_.random.below(std::max(places, 1U)) < restarts_left) {
+      --restarts_left;
+      co_await restart_coordinator();
+      if (world_.is_stopping) break;
+    }
     for (const auto& each : servers_) {
       co_await each->turn(world_.random.between(0, most_events));
       if (each == servers_.front()) co_await watch_resync();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -20,6 +21,12 @@
 #include "perf/sim_mp_world.hpp"
 
 namespace kvc::sim {
+
+/// A coordinator that can be ended and started again, for tests: what it knew is gone then.
+struct mp_restarts {
+  std::uint32_t times = 0;          ///< in a play by `turns`, at moments of the seed's choice, never in the first or the last turn
+  std::function<void()> restart{};  ///< returns when another one listens on the same port; called on a thread of its own
+};
 
 /// How a run went.
 struct mp_outcome {
@@ -40,11 +47,12 @@ struct mp_outcome {
 ///
 /// Story: the storage is filled; quotas are set; servers take turns, until the time or the turns are over; then faults end, everybody
 /// becomes a member where it can be reached and tells what is left, and the coordinator's ledger is held against the model. With `drain`
-/// all limits become 0, so that the coordinator asks for the deletion of every key, per salt in its order of use.
+/// all limits become 0, so that the coordinator asks for the deletion of every key, per salt in its order of use. When the coordinator was
+/// restarted, the model begins anew as well, and only the quotas are given again by somebody else than the servers.
 /// Thread: `run` blocks the calling thread, once. Everything else happens on the lane.
 class mp_fleet {
  public:
-  explicit mp_fleet(const mp_options& chosen);
+  explicit mp_fleet(const mp_options& chosen, mp_restarts restarts = {});
   ~mp_fleet();
   mp_fleet(const mp_fleet&) = delete;
   mp_fleet& operator=(const mp_fleet&) = delete;
@@ -62,6 +70,7 @@ class mp_fleet {
   [[nodiscard]] asio::awaitable<void> play();
   [[nodiscard]] asio::awaitable<void> play_turns();
   [[nodiscard]] asio::awaitable<void> play_seconds();
+  [[nodiscard]] asio::awaitable<void> restart_coordinator();
   [[nodiscard]] asio::awaitable<void> settle();
   [[nodiscard]] asio::awaitable<void> tell_everything();
   [[nodiscard]] asio::awaitable<bool> compare(std::string when);
@@ -71,6 +80,7 @@ class mp_fleet {
   [[nodiscard]] asio::awaitable<void> prefetch(std::string instance_id);
   [[nodiscard]] asio::awaitable<void> show_progress();
   [[nodiscard]] asio::awaitable<void> watch_resync();
+  [[nodiscard]] double chosen_quota_gb() const noexcept;  ///< of each salt
   [[nodiscard]] asio::awaitable<void> set_quotas(double gigabytes);
   [[nodiscard]] asio::awaitable<std::optional<double>> metric(std::string name);
   [[nodiscard]] asio::awaitable<bool> wait_for_cycles(double more);
@@ -82,6 +92,7 @@ class mp_fleet {
   net::runtime lanes_;
   mp_world world_;
   net::http_client coordinator_;
+  mp_restarts restarts_;
   std::vector<std::unique_ptr<mp_server>> servers_;
   std::unique_ptr<boost::asio::signal_set> signals_;
   std::uint32_t prefetches_under_way_ = 0;

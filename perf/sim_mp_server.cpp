@@ -219,6 +219,12 @@ asio::awaitable<void> mp_server::flush(bool with_faults) {
   }
 }
 
+void mp_server::lose_delayed() {
+  if (!overtaken_) return;
+  overtaken_.reset();
+  ++world_.counts.lost_batches;
+}
+
 asio::awaitable<void> mp_server::turn(std::uint32_t events) {
   have_trouble();
   co_await be_a_member();

@@ -47,6 +47,8 @@ class mp_server final : public net::http_service {
   [[nodiscard]] bool has_news() const noexcept { return !untold_.empty() || overtaken_.has_value(); }
   /// Reports objects as deleted with the next batch.
   void report_removals(const std::vector<core::owned_object_key>& keys);
+  /// A batch that would have gone out behind the next one is lost with the coordinator it was meant for.
+  void lose_delayed();
   /// Deregisters.
   [[nodiscard]] asio::awaitable<void> leave();
 

@@ -25,6 +25,14 @@ bool mp_world::happens(std::initializer_list<mp_fault> possible, mp_fault& which
   return true;
 }
 
+void mp_world::meet_coordinator() {
+  ++coordinator_changes;
+  ++counts.coordinator_restarts;
+  model = {};
+  resync_is_over = false;
+  last_page_served = false;
+}
+
 core::owned_object_key mp_world::new_key() {
   core::owned_object_key key;
   for (int word = 0; word < 4; ++word) {

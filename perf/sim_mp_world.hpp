@@ -45,6 +45,7 @@ struct mp_counts {
   std::uint64_t prefetches = 0;
   std::uint64_t prefetches_completed = 0;
   std::uint64_t prefetches_failed = 0;
+  std::uint64_t coordinator_restarts = 0;
   std::array<std::uint64_t, mp_fault_kinds> faults{};
 };
 
@@ -65,12 +66,16 @@ class mp_world {
   bool is_quiet = false;        ///< no more faults
   bool resync_is_over = false;  ///< no page can change the coordinator's tables any more
   bool last_page_served = false;
-  boost::asio::steady_timer news;     ///< cancelled when a deletion or a page was served
-  boost::asio::steady_timer release;  ///< cancelled to answer what hangs
-  std::uint64_t incarnations = 0;     ///< given out
+  boost::asio::steady_timer news;         ///< cancelled when a deletion or a page was served
+  boost::asio::steady_timer release;      ///< cancelled to answer what hangs
+  std::uint64_t incarnations = 0;         ///< given out
+  std::uint64_t coordinator_changes = 0;  ///< rises when a coordinator is about to end, and when the next one is there
 
   /// A kind of fault, if one is to happen at this occasion; one of the possible ones that the options allow.
   [[nodiscard]] bool happens(std::initializer_list<mp_fault> possible, mp_fault& which);
+
+  /// Another coordinator is there, which nobody has told anything.
+  void meet_coordinator();
 
   [[nodiscard]] core::owned_object_key new_key();
   [[nodiscard]] std::string salt_name(std::size_t index) const;

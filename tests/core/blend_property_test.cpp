@@ -2,7 +2,6 @@
 //
 // KVC_PROPERTY_STREAMS sets how many directories are made, KVC_PROPERTY_SEED the first seed.
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -11,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/blend_query.hpp"
 #include "core/blend_table.hpp"
@@ -139,6 +140,23 @@ BOOST_AUTO_TEST_CASE(long_prompts_roll_as_they_are_hashed) {
     for (std::size_t at = 0; at < hashes.size(); ++at) {
       BOOST_REQUIRE(hashes[at] == polynomial_hash(std::span<const std::uint32_t>(prompt).subspan(at, length)));
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(chunks_are_hashed_alike_on_every_machine) {
+  // Of any length, with tokens of all 64 bits: by Horner's rule, one token after the other.
+  constexpr std::uint64_t seed = 78;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (std::size_t length = 0; length <= 300; ++length) {
+    std::vector<std::uint64_t> chunk(length);
+    std::uint64_t expected = 0;
+    for (auto& each : chunk) {
+      each = random() >> random() % 64;
+      expected = expected * polynomial_base + each;
+    }
+    BOOST_REQUIRE(polynomial_hash_of_chunk(std::span<const std::uint64_t>(chunk)) == expected);
+    BOOST_REQUIRE(polynomial_hash(std::span<const std::uint64_t>(chunk)) == expected);
   }
 }
 

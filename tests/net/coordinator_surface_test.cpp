@@ -1,4 +1,5 @@
 // Both surfaces as one: on every port, with one page of metrics and one description, and who may use what.
+#include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
@@ -124,6 +125,19 @@ BOOST_AUTO_TEST_CASE(limits_hold_for_the_coordinator_too) {
   coordinator_fixture service(options);
   BOOST_TEST(service.call("POST", "/quota/events", std::string(1'001, ' ')).status == 413);
   BOOST_TEST(service.call("POST", "/quota/events", R"({"instance_id":"a","seq":1,"events":[]})").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_is_slow_with_its_request_is_let_go) {
+  // Heads and bodies have a deadline as a whole: a byte now and then does not help.
+  coordinator_options options;
+  options.http.header_timeout = options.http.body_timeout = std::chrono::milliseconds(100);
+  coordinator_fixture service(options);
+  for (const char* begun : {"PUT /instances/a/heart", "POST /quota/events HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n{"}) {
+    raw_client client(service.port());
+    client.send(begun);
+    BOOST_TEST(client.trickles_until_closed(' ', std::chrono::milliseconds(10)), begun);
+  }
+  BOOST_TEST(service.call("GET", "/healthz").status == 200);
 }
 
 BOOST_AUTO_TEST_CASE(chunked_bodies_and_those_asked_for_work) {

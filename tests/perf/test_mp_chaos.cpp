@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
@@ -6,6 +7,7 @@
 #include "perf/sim_mix.hpp"
 #include "perf/sim_mp_fleet.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/net/held_port.hpp"
 
 using namespace kvc;
 
@@ -97,6 +99,45 @@ BOOST_AUTO_TEST_CASE(after_any_trouble_ledger_and_order_of_use_are_those_of_the_
     }
   }
   BOOST_TEST(faults > seeds);
+}
+
+BOOST_AUTO_TEST_CASE(a_coordinator_that_starts_anew_knows_the_storage_and_every_server_again) {
+  // It has forgotten members, ledger, order of use and quotas, in the middle of plans and listings of its own. Servers learn of it by the
+  // 404 of their next heartbeat; the listing brings back what nobody tells again.
+  constexpr std::uint64_t seeds = 16;
+  std::uint64_t listed = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      BOOST_TEST_MESSAGE("seed " << seed);
+      sim::dice dice(seed);
+      const test::held_port port;
+      test::coordinator_options options = busy_coordinator();
+      options.first_port = port.number();
+      options.lanes = dice.between(1, 3);
+      std::optional<test::coordinator_fixture> coordinator(options);
+      sim::mp_options chosen = small_fleet(seed, port.number());
+      chosen.servers = dice.between(1, 4);
+      chosen.salts = dice.between(1, 5);
+      chosen.route = static_cast<sim::mp_event_route>(dice.below(3));
+      // Every fourth seed has no other trouble.
+      if (seed % 4 != 0) chosen.faults = static_cast<std::uint32_t>(dice.next()) & ((1U << sim::mp_fault_kinds) - 1);
+      chosen.fault_rate = 0.05 + 0.2 * dice.unit();
+      const std::uint32_t restarts = dice.between(1, 3);
+      sim::mp_fleet fleet(chosen, {.times = restarts, .restart = [&] { coordinator.emplace(options); }});
+
+      const sim::mp_outcome outcome = fleet.run(false);
+
+      require_agreement(outcome);
+      BOOST_TEST(outcome.counts.coordinator_restarts == restarts);
+      BOOST_TEST(outcome.counts.registrations > chosen.servers);
+      if (chosen.faults == 0) {
+        BOOST_TEST(outcome.counts.unknown_heartbeats >= chosen.servers);
+        BOOST_TEST(outcome.model_keys == outcome.stored_objects);
+      }
+      listed += outcome.counts.listed;
+    }
+  }
+  BOOST_TEST(listed > 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,6 +32,7 @@ struct coordinator_options {
   net::coordinator_settings coordinator;
   net::http_settings http{};
   std::size_t lanes = 2;
+  std::uint16_t first_port = 0;  ///< 0: a free one, as the second always is
 };
 
 struct coordinator_fixture {
@@ -53,7 +54,7 @@ struct coordinator_fixture {
     if (const auto unreadable = coordinator.load_quotas()) throw std::runtime_error(*unreadable);
     lanes.start(false);
     for (int i = 0; i < 2; ++i) {
-      if (const auto failure = server.listen("127.0.0.1", 0)) throw std::runtime_error(failure->message());
+      if (const auto failure = server.listen("127.0.0.1", i == 0 ? options.first_port : 0)) throw std::runtime_error(failure->message());
     }
     coordinator.start();
     server.start();

@@ -1,0 +1,109 @@
+#include "net/aside.hpp"
+
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace kvc;
+namespace asio = boost::asio;
+
+constexpr std::chrono::seconds patience{20};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(aside)
+
+BOOST_AUTO_TEST_CASE(the_lane_goes_on_while_the_work_is_done) {
+  // The work waits for a turn of the lane, which could never come if the lane were busy with the work.
+  asio::io_context lane{1};
+  net::aside_thread beside;
+  std::promise<void> turn;
+  std::thread::id worked_on;
+  std::thread::id came_back_on;
+  bool has_seen_turn = false;
+  const auto work = [&] {
+    worked_on = std::this_thread::get_id();
+    return turn.get_future().wait_for(patience) == std::future_status::ready;
+  };
+  const auto ask = [&]() -> asio::awaitable<void> {
+    has_seen_turn = co_await beside.run(work);
+    came_back_on = std::this_thread::get_id();
+  };
+  asio::co_spawn(lane, ask(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });
+  asio::post(lane, [&] { turn.set_value(); });
+  lane.run();
+  BOOST_TEST(has_seen_turn);
+  BOOST_TEST((worked_on != std::this_thread::get_id()));
+  BOOST_TEST((came_back_on == std::this_thread::get_id()));
+  BOOST_TEST(beside.pieces() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_work_throws_reaches_who_asked) {
+  asio::io_context lane{1};
+  net::aside_thread beside;
+  std::string caught;
+  const auto work = []() -> int { throw std::runtime_error("no memory"); };
+  const auto ask = [&]() -> asio::awaitable<void> {
+    try {
+      static_cast<void>(co_await beside.run(work));
+    } catch (const std::runtime_error& failure) {
+      caught = failure.what();
+    }
+  };
+  asio::co_spawn(lane, ask(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });
+  lane.run();
+  BOOST_TEST(caught == "no memory");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_dropped_goes_there) {
+  struct thing {
+    std::promise<std::thread::id>& gone;
+    explicit thing(std::promise<std::thread::id>& tell) : gone(tell) {}
+    thing(const thing&) = delete;
+    thing& operator=(const thing&) = delete;
+    ~thing() { gone.set_value(std::this_thread::get_id()); }
+  };
+  net::aside_thread beside;
+  std::promise<std::thread::id> gone;
+  auto where = gone.get_future();
+  beside.drop(std::make_unique<thing>(gone));
+  BOOST_REQUIRE((where.wait_for(patience) == std::future_status::ready));
+  BOOST_TEST((where.get() != std::this_thread::get_id()));
+}
+
+BOOST_AUTO_TEST_CASE(a_lane_that_has_stopped_is_not_told) {
+  // As at the end of the process: whoever waited is gone by the time the work ends, which is before the thread ends.
+  asio::io_context lane{1};
+  std::promise<void> stopped;
+  bool is_done = false;
+  bool is_told = false;
+  {
+    net::aside_thread beside;
+    const auto work = [&] {
+      is_done = stopped.get_future().wait_for(patience) == std::future_status::ready;
+      return 1;
+    };
+    const auto ask = [&]() -> asio::awaitable<void> {
+      static_cast<void>(co_await beside.run(work));
+      is_told = true;
+    };
+    asio::co_spawn(lane, ask(), [](const std::exception_ptr&) {});
+    lane.poll();  // the work is on its way
+    lane.stop();
+    stopped.set_value();
+  }
+  BOOST_TEST(is_done);
+  BOOST_TEST(!is_told);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
