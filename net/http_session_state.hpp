@@ -40,17 +40,9 @@ struct http_exchange {
   http_plan plan;
 
   /// Bytes that would serve another request.
-  [[nodiscard]] std::size_t kept_bytes() const noexcept {
-    return target.path.capacity() + target.raw_query.capacity() + method.capacity() + authorization.capacity() + body.capacity();
-  }
+  [[nodiscard]] std::size_t kept_bytes() const noexcept;
   /// As before the request, and with its memory. Precondition: the body has taken nothing from the budget.
-  void clear() {
-    method.clear();
-    authorization.clear();
-    body.clear();
-    request = http_request{};
-    plan = http_plan{};
-  }
+  void clear();
 };
 
 /// One connection, in two halves. What can be done at once is done where the socket stirs, by `on_ready`: reading, answering what needs

@@ -18,6 +18,18 @@ constexpr std::size_t idle_bytes = 1U << 10;           ///< that a session which
 
 }  // namespace
 
+std::size_t http_exchange::kept_bytes() const noexcept {
+  return target.path.capacity() + target.raw_query.capacity() + method.capacity() + authorization.capacity() + body.capacity();
+}
+
+void http_exchange::clear() {
+  method.clear();
+  authorization.clear();
+  body.clear();
+  request = http_request{};
+  plan = http_plan{};
+}
+
 /// Bytes of `parts` that the socket took at once, or nothing when the connection is broken.
 std::optional<std::size_t> http_session::send(std::span<const std::string_view> parts) {
   std::array<iovec, 8> pieces{};

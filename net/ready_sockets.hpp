@@ -43,7 +43,8 @@ class ready_sockets {
     friend class ready_sockets;
   };
 
-  /// Of one turn, as for the streams of a lane (`lane_turns`). Measured beside 500 us, with which a lane that is overloaded does less of both.
+  /// Of one turn, as for the streams of a lane (`lane_turns`). Measured beside 500 us, with which a lane that is overloaded does less of
+  /// both.
   static constexpr std::chrono::microseconds turn{100};
 
   /// Throws boost::system::system_error when the system has no descriptor left.

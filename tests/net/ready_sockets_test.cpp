@@ -31,7 +31,9 @@ struct connected_pair {
   connected_pair& operator=(const connected_pair&) = delete;
 
   [[nodiscard]] int near() const noexcept { return ends[0]; }
-  void say(const std::string& what) const { BOOST_REQUIRE(::write(ends[1], what.data(), what.size()) == static_cast<ssize_t>(what.size())); }
+  void say(const std::string& what) const {
+    BOOST_REQUIRE(::write(ends[1], what.data(), what.size()) == static_cast<ssize_t>(what.size()));
+  }
 
   std::array<int, 2> ends{};
 };
