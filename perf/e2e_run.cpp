@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
-#include <unistd.h>
 #include <vector>
 
+#include "perf/bench_folder.hpp"
 #include "perf/bench_fresh.hpp"
 #include "perf/bench_page_head.hpp"
 #include "perf/e2e_lag.hpp"
@@ -25,29 +24,12 @@ bench_server::place server_place(const std::string& program, int cpu) {
   return where;
 }
 
-/// A file that is gone at the end.
-class passing_file {
- public:
-  passing_file() : path_((std::filesystem::temp_directory_path() / "kvc-e2e-XXXXXX").string()) {
-    const int made = ::mkstemp(path_.data());
-    if (made < 0) throw std::runtime_error("no file for the summary of a run");
-    ::close(made);
-  }
-  ~passing_file() { ::unlink(path_.c_str()); }
-  passing_file(const passing_file&) = delete;
-  passing_file& operator=(const passing_file&) = delete;
-
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// One run of the simulator against a server of its own. In a process of its own: it says much on standard output.
 bench_report play(const e2e_plan& plan, sim::routing_kind routing, bool is_strict) {
   bench_server server(server_place(plan.program, static_cast<int>(plan.server_cpu)), {"--no-coordinator-enable-startup-resync"});
   stay_on_cpu(static_cast<int>(plan.load_cpu));
-  const passing_file summary;
+  const bench_folder folder;
+  const std::string summary = folder.file("summary.json");
   sim::options chosen;
   chosen.trace = plan.trace;
   chosen.requests = is_strict ? plan.strict_requests : plan.requests;
@@ -59,10 +41,10 @@ bench_report play(const e2e_plan& plan, sim::routing_kind routing, bool is_stric
   chosen.clients = is_strict ? 1 : 4;
   chosen.wire = sim::query_form::msgpack;
   chosen.server_port = server.port();
-  chosen.json_file = summary.path();
+  chosen.json_file = summary;
   if (std::freopen("/dev/null", "w", stdout) == nullptr) throw std::runtime_error("cannot silence the simulator");
   const int code = sim::run_simulation(chosen);
-  const auto figures = read_figures_file(summary.path());
+  const auto figures = read_figures_file(summary);
   if (code != 0 || !figures) throw std::runtime_error("the simulator failed");
   return *figures;
 }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <netinet/in.h>
@@ -55,12 +54,9 @@ std::string http_neighbour::find() {
 }
 
 http_neighbour::http_neighbour(const std::string& program, int cpu, std::string_view body) : port_(free_port()) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "kvc-nginx-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder for nginx");
-  folder_ = pattern;
-  const std::string file = (folder_ / "nginx.conf").string();
+  const std::string file = folder_.file("nginx.conf");
   std::ofstream(file) << configuration(port_, body);
-  const std::string prefix = pattern + "/";
+  const std::string prefix = folder_.path().string() + "/";
   pid_ = ::fork();
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -83,16 +79,12 @@ http_neighbour::http_neighbour(const std::string& program, int cpu, std::string_
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
   throw std::runtime_error("nginx does not answer");
 }
 
 http_neighbour::~http_neighbour() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 }  // namespace kvc::perf

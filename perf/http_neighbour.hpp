@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+
+#include "perf/bench_folder.hpp"
 
 namespace kvc::perf {
 
@@ -24,7 +25,7 @@ class http_neighbour {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
  private:
-  std::filesystem::path folder_;
+  bench_folder folder_;
   std::uint16_t port_ = 0;
   pid_t pid_ = -1;
 };

@@ -1,10 +1,8 @@
 #include "perf/sim_mp_fleet.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <future>
-#include <unistd.h>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -30,24 +28,12 @@ constexpr std::uint32_t most_prefetches = 4;  ///< at one time
 mp_fleet::mp_fleet(const mp_options& chosen, mp_restarts restarts)
     : lanes_(1, catalog_),
       world_(lanes_.at(0), chosen),
-      coordinator_(world_.home.context.get_executor(), chosen.coordinator_host, chosen.coordinator_port),
+      service_(world_, chosen.coordinator_host, chosen.coordinator_port, mp_patience),
       restarts_(std::move(restarts)) {
   for (std::uint32_t i = 0; i < chosen.servers; ++i) servers_.push_back(std::make_unique<mp_server>(world_, i));
 }
 
 mp_fleet::~mp_fleet() = default;
-
-/// Tells the thread that waits in `run` that the coroutine has ended, however it did.
-class mp_fleet::finish_line {
- public:
-  explicit finish_line(std::promise<void>& reached) : reached_(reached) {}
-  ~finish_line() { reached_.set_value(); }
-  finish_line(const finish_line&) = delete;
-  finish_line& operator=(const finish_line&) = delete;
-
- private:
-  std::promise<void>& reached_;
-};
 
 asio::awaitable<void> mp_fleet::go_on(bool with_progress, std::promise<void>& ended) {
   const finish_line line(ended);
@@ -63,7 +49,7 @@ mp_outcome mp_fleet::run(bool with_progress) {
     std::promise<void> ended;
     lanes_.start(false);
     asio::post(world_.home.context, [this, with_progress, &ended] {
-      if (with_progress) stop_on_signals();
+      if (with_progress) service_.stop_on_signals();
       world_.home.tasks.spawn("mp fleet", go_on(with_progress, ended));
     });
     ended.get_future().wait();
@@ -75,39 +61,12 @@ mp_outcome mp_fleet::run(bool with_progress) {
   return std::move(outcome_);
 }
 
-void mp_fleet::stop_on_signals() {
-  if (!signals_) signals_ = std::make_unique<asio::signal_set>(world_.home.context, SIGINT, SIGTERM);
-  signals_->async_wait([this](const boost::system::error_code& failed, int) {
-    if (failed) return;
-    if (world_.is_stopping) ::_exit(130);
-    world_.is_stopping = true;
-    stop_on_signals();
-  });
-}
-
-asio::awaitable<std::optional<mp_fleet::answer>> mp_fleet::ask(std::string method, std::string target, std::string body) {
-  const std::string what = method + " " + target;
-  auto answered = co_await coordinator_.call(method, std::move(target), std::move(body), mp_patience);
-  if (!answered) {
-    world_.complain(what + ": " + answered.error().message());
-    co_return std::nullopt;
-  }
-  co_return std::move(*answered);
-}
-
-/// Sleeps, but not past news.
-asio::awaitable<void> mp_fleet::nap(steady::duration length) {
-  boost::system::error_code woken;
-  world_.news.expires_after(length);
-  co_await world_.news.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-}
-
 asio::awaitable<void> mp_fleet::set_quotas(double gigabytes) {
   for (std::uint32_t i = 0; i < world_.chosen.salts; ++i) {
     const std::string target = "/quota/" + mp_salt_segment(world_.salt_name(i));
     char body[64];
     std::snprintf(body, sizeof(body), R"({"limit_gb":%.17g})", gigabytes);
-    const auto answered = co_await ask("PUT", target, body);
+    const auto answered = co_await service_.ask("PUT", target, body);
     if (!answered) co_return;
     if (answered->status != 200) world_.complain("PUT " + target + " answered " + std::to_string(answered->status));
   }
@@ -124,7 +83,7 @@ asio::awaitable<void> mp_fleet::set_up() {
 }
 
 asio::awaitable<std::optional<double>> mp_fleet::metric(std::string name) {
-  const auto page = co_await ask("GET", "/metrics", {});
+  const auto page = co_await service_.ask("GET", "/metrics", {});
   if (!page || page->status != 200) co_return std::nullopt;
   co_return mp_read_metric(page->body, name);
 }
@@ -193,7 +152,7 @@ asio::awaitable<void> mp_fleet::play_turns() {
     }
     // What is only waited for must be able to end: a storage that grows as fast as it is listed is never listed to its end.
     const bool is_only_waiting = turn >= world_.chosen.turns;
-    if (is_only_waiting) co_await nap(std::chrono::milliseconds(20));
+    if (is_only_waiting) co_await service_.nap(std::chrono::milliseconds(20));
     const std::uint32_t most_events = is_only_waiting ? 2 : 20;
     // As likely in one of the turns that are left as in another.
     const std::uint32_t places = world_.chosen.turns - 1 > turn ? world_.chosen.turns - 1 - turn : 0;
@@ -224,7 +183,7 @@ asio::awaitable<void> mp_fleet::play_seconds() {
     maybe_prefetch();
     due += seconds(1 / turns_per_s);
     while (!world_.is_stopping && steady::now() < std::min(due, end)) {
-      co_await nap(std::min<steady::duration>(std::min(due, end) - steady::now(), std::chrono::milliseconds(200)));
+      co_await service_.nap(std::min<steady::duration>(std::min(due, end) - steady::now(), std::chrono::milliseconds(200)));
     }
   }
 }
@@ -275,7 +234,7 @@ asio::awaitable<void> mp_fleet::whole(bool with_progress) {
     }
   }
   world_.release.cancel();
-  if (signals_) signals_->cancel();
+  service_.ignore_signals();
 }
 
 }  // namespace kvc::sim

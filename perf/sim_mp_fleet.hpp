@@ -11,14 +11,13 @@
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/signal_set.hpp>
 
 #include "core/catalog.hpp"
-#include "net/http_client.hpp"
 #include "net/runtime.hpp"
 #include "perf/sim_mp_options.hpp"
 #include "perf/sim_mp_server.hpp"
 #include "perf/sim_mp_world.hpp"
+#include "perf/sim_player_of.hpp"
 
 namespace kvc::sim {
 
@@ -61,9 +60,6 @@ class mp_fleet {
   [[nodiscard]] mp_outcome run(bool with_progress);
 
  private:
-  using answer = net::http_client::answer;
-  class finish_line;
-
   [[nodiscard]] asio::awaitable<void> go_on(bool with_progress, std::promise<void>& ended);
   [[nodiscard]] asio::awaitable<void> whole(bool with_progress);
   [[nodiscard]] asio::awaitable<void> set_up();
@@ -84,17 +80,13 @@ class mp_fleet {
   [[nodiscard]] asio::awaitable<void> set_quotas(double gigabytes);
   [[nodiscard]] asio::awaitable<std::optional<double>> metric(std::string name);
   [[nodiscard]] asio::awaitable<bool> wait_for_cycles(double more);
-  [[nodiscard]] asio::awaitable<void> nap(std::chrono::steady_clock::duration length);
-  [[nodiscard]] asio::awaitable<std::optional<answer>> ask(std::string method, std::string target, std::string body);
-  void stop_on_signals();
 
   core::catalog catalog_;
   net::runtime lanes_;
   mp_world world_;
-  net::http_client coordinator_;
+  player_of<mp_world> service_;
   mp_restarts restarts_;
   std::vector<std::unique_ptr<mp_server>> servers_;
-  std::unique_ptr<boost::asio::signal_set> signals_;
   std::uint32_t prefetches_under_way_ = 0;
   bool is_playing_ = false;
   mp_outcome outcome_;

@@ -34,7 +34,7 @@ asio::awaitable<bool> mp_fleet::wait_for_cycles(double more) {
     const auto now = co_await metric("kvc_coordinator_eviction_cycles_total");
     if (!now || steady::now() > deadline) co_return false;
     if (*now >= *before + more) co_return true;
-    co_await nap(std::chrono::milliseconds(5));
+    co_await service_.nap(std::chrono::milliseconds(5));
   }
 }
 
@@ -45,15 +45,15 @@ asio::awaitable<void> mp_fleet::settle() {
   while (!world_.resync_is_over && steady::now() < deadline && !world_.is_stopping) {
     co_await tell_everything();
     co_await watch_resync();
-    if (!world_.resync_is_over) co_await nap(std::chrono::milliseconds(20));
+    if (!world_.resync_is_over) co_await service_.nap(std::chrono::milliseconds(20));
   }
   co_await tell_everything();
-  while (prefetches_under_way_ > 0 && steady::now() < deadline) co_await nap(std::chrono::milliseconds(20));
+  while (prefetches_under_way_ > 0 && steady::now() < deadline) co_await service_.nap(std::chrono::milliseconds(20));
 }
 
 /// The ledger, salt by salt, against the model. Nothing may be told meanwhile. True when it could be read.
 asio::awaitable<bool> mp_fleet::compare(std::string when) {
-  const auto answered = co_await ask("GET", "/quota", {});
+  const auto answered = co_await service_.ask("GET", "/quota", {});
   if (!answered) co_return false;
   const auto usage = answered->status == 200 ? mp_read_usage(answered->body) : std::nullopt;
   if (!usage) {
@@ -91,7 +91,7 @@ asio::awaitable<void> mp_fleet::drain() {
   world_.begin_drain();
   co_await set_quotas(0);
   const auto deadline = steady::now() + mp_patience;
-  while (world_.left_to_drain() > 0 && steady::now() < deadline) co_await nap(std::chrono::milliseconds(20));
+  while (world_.left_to_drain() > 0 && steady::now() < deadline) co_await service_.nap(std::chrono::milliseconds(20));
   if (world_.left_to_drain() > 0) {
     world_.complain(std::to_string(world_.left_to_drain()) + " keys over the limit were never asked to be deleted");
   }

@@ -1,9 +1,7 @@
 #include "perf/sim_store_play.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
-#include <unistd.h>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -40,22 +38,10 @@ store_options filled_later(store_options chosen) {
 store_play::store_play(const store_options& chosen)
     : store_(filled_later(chosen)),
       world_(store_.world()),
-      conductor_(world_.home.context.get_executor(), chosen.conductor_host, chosen.conductor_port),
+      service_(world_, chosen.conductor_host, chosen.conductor_port, store_patience),
       objects_to_put_(chosen.objects) {}
 
 store_play::~store_play() = default;
-
-/// Tells the thread that waits in `run` that the coroutine has ended, however it did.
-class store_play::finish_line {
- public:
-  explicit finish_line(std::promise<void>& reached) : reached_(reached) {}
-  ~finish_line() { reached_.set_value(); }
-  finish_line(const finish_line&) = delete;
-  finish_line& operator=(const finish_line&) = delete;
-
- private:
-  std::promise<void>& reached_;
-};
 
 asio::awaitable<void> store_play::go_on(bool with_progress, std::promise<void>& ended) {
   const finish_line line(ended);
@@ -69,7 +55,7 @@ store_outcome store_play::run(bool with_progress) {
   } else {
     std::promise<void> ended;
     store_.at_home([&](store_world& world) {
-      if (with_progress) stop_on_signals();
+      if (with_progress) service_.stop_on_signals();
       world.home.tasks.spawn("store play", go_on(with_progress, ended));
     });
     ended.get_future().wait();
@@ -83,36 +69,9 @@ store_outcome store_play::run(bool with_progress) {
   return std::move(outcome_);
 }
 
-void store_play::stop_on_signals() {
-  if (!signals_) signals_ = std::make_unique<asio::signal_set>(world_.home.context, SIGINT, SIGTERM);
-  signals_->async_wait([this](const boost::system::error_code& failed, int) {
-    if (failed) return;
-    if (world_.is_stopping) ::_exit(130);
-    world_.is_stopping = true;
-    stop_on_signals();
-  });
-}
-
-asio::awaitable<std::optional<store_play::answer>> store_play::ask(std::string method, std::string target, std::string body) {
-  const std::string what = method + " " + target;
-  auto answered = co_await conductor_.call(method, std::move(target), std::move(body), store_patience);
-  if (!answered) {
-    world_.complain(what + ": " + answered.error().message());
-    co_return std::nullopt;
-  }
-  co_return std::move(*answered);
-}
-
-/// Sleeps, but not past news.
-asio::awaitable<void> store_play::nap(steady::duration length) {
-  boost::system::error_code woken;
-  world_.news.expires_after(length);
-  co_await world_.news.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-}
-
 asio::awaitable<std::optional<exist_answer>> store_play::probe(std::span<const std::string> keys, bool with_prefetch) {
   std::string body = exist_body(world_.chosen, keys, with_prefetch);
-  const auto answered = co_await ask("POST", "/exist", std::move(body));
+  const auto answered = co_await service_.ask("POST", "/exist", std::move(body));
   if (!answered) co_return std::nullopt;
   auto told = answered->status == 200 ? read_exist(answered->body, keys.size(), with_prefetch) : std::nullopt;
   if (!told) {
@@ -223,7 +182,7 @@ asio::awaitable<void> store_play::play() {
   while (!world_.is_stopping && steady::now() < end) {
     co_await turn(world_.random.between(0, 2 * events));
     due += seconds(1 / turns_per_s);
-    while (!world_.is_stopping && steady::now() < std::min(due, end)) co_await nap(std::min(due, end) - steady::now());
+    while (!world_.is_stopping && steady::now() < std::min(due, end)) co_await service_.nap(std::min(due, end) - steady::now());
   }
 }
 
@@ -264,7 +223,7 @@ asio::awaitable<void> store_play::whole(bool with_progress) {
     if (!world_.chosen.keep) co_await leave();
   }
   world_.release.cancel();
-  if (signals_) signals_->cancel();
+  service_.ignore_signals();
 }
 
 }  // namespace kvc::sim

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/signal_set.hpp>
 
-#include "net/http_client.hpp"
+#include "perf/sim_player_of.hpp"
 #include "perf/sim_store_cluster.hpp"
 #include "perf/sim_store_probe.hpp"
 
@@ -56,9 +55,6 @@ class store_play {
   [[nodiscard]] store_outcome run(bool with_progress);
 
  private:
-  using answer = net::http_client::answer;
-  class finish_line;
-
   [[nodiscard]] boost::asio::awaitable<void> go_on(bool with_progress, std::promise<void>& ended);
   [[nodiscard]] boost::asio::awaitable<void> whole(bool with_progress);
   [[nodiscard]] boost::asio::awaitable<void> play();
@@ -82,18 +78,14 @@ class store_play {
   [[nodiscard]] boost::asio::awaitable<void> bring_back();
 
   [[nodiscard]] boost::asio::awaitable<std::optional<exist_answer>> probe(std::span<const std::string> keys, bool with_prefetch);
-  [[nodiscard]] boost::asio::awaitable<std::optional<answer>> ask(std::string method, std::string target, std::string body);
-  [[nodiscard]] boost::asio::awaitable<void> nap(std::chrono::steady_clock::duration length);
   [[nodiscard]] static std::string instance(std::size_t master);
-  void stop_on_signals();
 
   store_cluster store_;
   store_world& world_;
-  net::http_client conductor_;
+  player_of<store_world> service_;
   const std::uint64_t objects_to_put_;  ///< at the start
-  std::unique_ptr<boost::asio::signal_set> signals_;
-  std::vector<std::string> ever_;  ///< every key there has been, in the order of their making
-  std::set<std::string> unheard_;  ///< those whose put was dropped on its way
+  std::vector<std::string> ever_;       ///< every key there has been, in the order of their making
+  std::set<std::string> unheard_;       ///< those whose put was dropped on its way
   std::uint32_t pressed_turns_ = 0;
   std::optional<std::size_t> successor_;  ///< who leads from the next turn on
   bool is_playing_ = false;

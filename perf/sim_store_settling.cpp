@@ -80,11 +80,11 @@ asio::awaitable<void> store_play::hear_out() {
   for (std::size_t master = 0; master < world_.publishers.size(); ++master) {
     const std::uint64_t wanted = world_.publishers[master]->next_seqno();
     while (world_.complaint_count() == 0) {
-      const auto rows = co_await ask("GET", "/services", {});
+      const auto rows = co_await service_.ask("GET", "/services", {});
       if (rows && read_applied(rows->body, instance(master)) >= wanted) break;
       if (steady::now() > deadline) world_.complain("the conductor has not applied all that " + instance(master) + " has told");
       world_.publishers[master]->beat();
-      co_await nap(between_rounds);
+      co_await service_.nap(between_rounds);
     }
   }
 }
@@ -102,7 +102,7 @@ asio::awaitable<void> store_play::compare() {
     wrong = ever_;
     while (!wrong.empty() && steady::now() < deadline && world_.complaint_count() == 0) {
       wrong = co_await differing(wrong);
-      if (!wrong.empty()) co_await nap(between_rounds);
+      if (!wrong.empty()) co_await service_.nap(between_rounds);
     }
     // Once more over all of them: nothing that was right may have become wrong meanwhile.
     if (wrong.empty()) wrong = co_await differing(ever_);
@@ -128,7 +128,7 @@ asio::awaitable<void> store_play::bring_back() {
   while (!left.empty() && steady::now() < deadline && world_.complaint_count() == 0) {
     const auto told = co_await probe(left, true);
     if (!told) co_return;
-    co_await nap(between_rounds);
+    co_await service_.nap(between_rounds);
     std::erase_if(left, [&](const std::string& key) {
       const store_storage::object* what = world_.storage.find(key);
       return what == nullptr || what->has(store_medium::memory, true);

@@ -4,31 +4,19 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace {
 
 using namespace kvc::test;
 
 constexpr std::uint64_t gib = 1'073'741'824;
-
-/// A folder that is gone afterwards.
-struct temporary_folder {
-  temporary_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "kvc-quota-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~temporary_folder() { std::filesystem::remove_all(path); }
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-  std::filesystem::path path;
-};
 
 std::string contents_of(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -174,7 +162,7 @@ BOOST_AUTO_TEST_CASE(quotas_outlive_the_process_when_that_is_wanted) {
   // Without them, everything would be deleted after a restart.
   const temporary_folder folder;
   coordinator_options options;
-  options.coordinator.quota_file = (folder.path / "quotas.json").string();
+  options.coordinator.quota_file = (folder.path() / "quotas.json").string();
   {
     coordinator_fixture service(options);
     BOOST_TEST(service.call("PUT", "/quota/a", R"({"limit_gb":1e-9})").status == 200);
@@ -196,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_quota_file_that_cannot_be_understood_stops_the_start) {
   // To go on without the quotas would delete what they protect.
   const temporary_folder folder;
   coordinator_options options;
-  options.coordinator.quota_file = (folder.path / "quotas.json").string();
+  options.coordinator.quota_file = (folder.path() / "quotas.json").string();
   for (const char* text : {"", "{", "[]", R"({"default_limit_gb":0})", R"({"default_limit_gb":-1,"quotas":[]})",
                            R"({"default_limit_gb":0,"quotas":[{"cache_salt":1,"limit_gb":1}]})",
                            R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":"NaN"}]})"}) {
@@ -208,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_quota_file_that_cannot_be_understood_stops_the_start) {
 BOOST_AUTO_TEST_CASE(a_quota_that_could_not_be_written_is_not_confirmed) {
   const temporary_folder folder;
   coordinator_options options;
-  options.coordinator.quota_file = (folder.path / "missing" / "quotas.json").string();
+  options.coordinator.quota_file = (folder.path() / "missing" / "quotas.json").string();
   coordinator_fixture service(options);
   const raw_answer failed = service.call("PUT", "/quota/a", R"({"limit_gb":1})");
   BOOST_TEST(failed.status == 500);

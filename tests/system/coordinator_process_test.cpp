@@ -1,13 +1,12 @@
 // The coordinator's side of the process: where it says that it listens, its flags and variables, and what it keeps.
 #include <csignal>
 #include <cstdint>
-#include <filesystem>
 #include <string>
-#include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/raw_client.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/system/conductor_process.hpp"
 
 namespace {
@@ -55,9 +54,8 @@ BOOST_AUTO_TEST_CASE(a_bad_flag_is_a_usage_error) {
 }
 
 BOOST_AUTO_TEST_CASE(quotas_are_there_again_after_a_restart) {
-  std::string folder = (std::filesystem::temp_directory_path() / "kvc-restart-XXXXXX").string();
-  BOOST_REQUIRE(::mkdtemp(folder.data()) != nullptr);
-  const std::string file = folder + "/quotas.json";
+  const kvc::test::temporary_folder folder;
+  const std::string file = folder.file("quotas.json");
   {
     conductor_process server({"--coordinator-quota-file", file});
     BOOST_REQUIRE(server.port() != 0);
@@ -69,7 +67,6 @@ BOOST_AUTO_TEST_CASE(quotas_are_there_again_after_a_restart) {
     BOOST_REQUIRE(server.port() != 0);
     BOOST_TEST(ask(server.port(), "GET", "/quota/a").body.find("\"quota_limit_gb\":2.5,") != std::string::npos);
   }
-  std::filesystem::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
