@@ -111,7 +111,8 @@ BOOST_AUTO_TEST_CASE(the_request_is_an_empty_frame_and_eight_bytes) {
   BOOST_TEST(written[1] == "\1\2\3\4\5\6\7\10"s);
 
   // A router puts the name of the asker in front.
-  const auto asked = read_replay_request(frames({"somebody", std::string(written[0]), std::string(written[1])}).views);
+  const frames received({"somebody", std::string(written[0]), std::string(written[1])});
+  const auto asked = read_replay_request(received.views);
   BOOST_TEST_REQUIRE(asked.has_value());
   BOOST_TEST(asked->asker == "somebody");
   BOOST_TEST(asked->first.get() == 0x0102030405060708U);

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(verdicts_name_what_is_missed) {
   BOOST_TEST(text.find("replay") == std::string::npos);
   const std::string page = perf::ingest_page(perf::bench_summary({report}), small_plan(), "kv-conductor-bench ingest");
   BOOST_TEST(says(page, "Command: `kv-conductor-bench ingest`"));
-  BOOST_TEST(says(page, "| MISSED |"));
+  BOOST_TEST(says(page, "| **missed** |"));
 }
 
 BOOST_AUTO_TEST_CASE(flags_are_checked) {
