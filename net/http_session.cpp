@@ -89,10 +89,11 @@ http_session::wants http_session::handle() {
   if (plan.refusal) {
     reply_ = std::move(*plan.refusal);
   } else if (plan.waits || shared_.service.has_to_wait(local_.here, asked_->request, plan)) {
-    return wants::answer;
+    if (take_body()) return wants::answer;
   } else {
     reply_ = shared_.service.answer_now(local_.here, asked_->request, plan);
   }
+  lying_ = {};
   return finish();
 }
 

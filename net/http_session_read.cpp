@@ -195,10 +195,15 @@ bool http_session::is_refused_early() {
 
 http_session::wants http_session::read_body() {
   if (!parser_.has_body()) return handle();
+  if (wants_ != wants::body && parser_.content_length().value_or(bytes_.size() + 1) <= bytes_.size()) {
+    // It has come with its head: it is answered from where it lies, unless others have to be waited for.
+    lying_ = bytes_.substr(0, static_cast<std::size_t>(*parser_.content_length()));
+    bytes_.remove_prefix(lying_.size());
+    return handle();
+  }
   const step now = feed();
   if (!asked_->share.cover(parser_.body().size())) {
-    refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
-    counters_.bodies_refused.add();
+    refuse_for_want_of_room();
     return finish();
   }
   if (now == step::complete) return handle();
@@ -207,11 +212,32 @@ http_session::wants http_session::read_body() {
   return wants::body;
 }
 
+/// Copies a body that lies in a buffer of the lane's, which other sessions need while others are waited for. False: there is no room.
+bool http_session::take_body() {
+  if (lying_.empty()) return true;
+  if (!asked_->share.cover(lying_.size())) {
+    refuse_for_want_of_room();
+    return false;
+  }
+  asked_->body.assign(lying_);
+  asked_->request.body = asked_->body;
+  lying_ = {};
+  return true;
+}
+
+void http_session::refuse_for_want_of_room() {
+  refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
+  counters_.bodies_refused.add();
+}
+
 /// Now that the body is there, its form is known, and with it that of the answer.
 void http_session::decide_forms() {
-  asked_->body = std::move(parser_.body());
   http_request& request = asked_->request;
-  request.body = asked_->body;
+  request.body = lying_;
+  if (lying_.empty()) {
+    asked_->body = std::move(parser_.body());
+    request.body = asked_->body;
+  }
   const std::string_view type = parser_.header("Content-Type");
   const std::optional<wire_form> form = body_form(type, parser_.header("Content-Encoding"), request.body);
   if (asked_->plan.reads_any_type) {

@@ -79,6 +79,8 @@ class http_session final : private ready_sockets::client {
   void keep();
   [[nodiscard]] wants read();
   [[nodiscard]] wants read_body();
+  [[nodiscard]] bool take_body();
+  void refuse_for_want_of_room();
   [[nodiscard]] request_parser::step feed();
   void take_head();
   [[nodiscard]] bool is_refused_early();
@@ -119,6 +121,7 @@ class http_session final : private ready_sockets::client {
   request_parser parser_;
   std::string kept_;        ///< arrived in earlier turns and not used yet
   std::string_view bytes_;  ///< arrived and not used yet: in `kept_`, or for this turn in the lane's buffer
+  std::string_view lying_;  ///< the request's body, where it has come with its head; valid in this turn
   std::shared_ptr<http_exchange> asked_;
   http_reply reply_;
   std::string owed_head_;               ///< the rest of the reply's head, while there is no room for it
