@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -11,11 +10,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "core/catalog.hpp"
 #include "net/http_body.hpp"
 #include "net/http_reply.hpp"
-#include "net/http_server.hpp"
-#include "tests/support/net/raw_client.hpp"
+#include "tests/support/net/http_fixture.hpp"
 
 namespace {
 
@@ -78,29 +75,9 @@ class streaming_service final : public http_service {
   body_counts counts;
 };
 
-struct stream_server {
-  explicit stream_server(http_settings settings = {}) : lanes(1, catalog), server(lanes, service, std::move(settings)) {
-    lanes.start(false);
-    if (const auto failure = server.listen("127.0.0.1", 0)) throw std::runtime_error(failure->message());
-    server.start();
-  }
-  ~stream_server() { lanes.stop(10s); }
-
-  [[nodiscard]] raw_client connect() const { return raw_client(server.ports().front()); }
-  /// Waits for another thread's effect; false after 20 s.
-  static bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
-
-  core::catalog catalog;
-  streaming_service service;
-  runtime lanes;
-  http_server server;
+/// One lane, so that everything takes turns.
+struct stream_server : test::served<streaming_service> {
+  explicit stream_server(http_settings settings = {}) : served(std::move(settings), 1) {}
 };
 
 }  // namespace
