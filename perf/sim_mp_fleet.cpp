@@ -153,7 +153,9 @@ asio::awaitable<void> mp_fleet::play_turns() {
     // What is only waited for must be able to end: a storage that grows as fast as it is listed is never listed to its end.
     const bool is_only_waiting = turn >= world_.chosen.turns;
     if (is_only_waiting) co_await service_.nap(std::chrono::milliseconds(20));
-    const std::uint32_t most_events = is_only_waiting ? 2 : 20;
+    const std::uint32_t most_events = !is_only_waiting ? 20 : world_.resync_is_over ? 2 : 0;
+    // Nor does a listing end that is cut short each time, where a busy machine takes long over each try.
+    if (is_only_waiting && steady::now() > deadline - mp_patience / 2) world_.is_quiet = true;
     // As likely in one of the turns that are left as in another.
     const std::uint32_t places = world_.chosen.turns - 1 > turn ? world_.chosen.turns - 1 - turn : 0;
     if (restarts_left > 0 && turn > 0 && world_.random.below(std::max(places, 1U)) < restarts_left) {

@@ -1,6 +1,9 @@
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,7 +45,7 @@ sim::mp_options small_fleet(std::uint64_t seed, std::uint16_t port) {
 }
 
 void require_agreement(const sim::mp_outcome& outcome) {
-  for (const std::string& each : outcome.complaints) BOOST_TEST_MESSAGE(each);
+  for (const std::string& each : outcome.complaints) BOOST_ERROR(each);
   BOOST_TEST(outcome.complaint_count == 0U);
   BOOST_TEST(outcome.was_compared);
   BOOST_TEST(outcome.was_drained);
@@ -110,12 +113,20 @@ BOOST_AUTO_TEST_CASE(a_coordinator_that_starts_anew_knows_the_storage_and_every_
     BOOST_TEST_CONTEXT("seed " << seed) {
       BOOST_TEST_MESSAGE("seed " << seed);
       sim::dice dice(seed);
-      const test::held_port port;
       test::coordinator_options options = busy_coordinator();
-      options.first_port = port.number();
       options.lanes = dice.between(1, 3);
-      std::optional<test::coordinator_fixture> coordinator(options);
-      sim::mp_options chosen = small_fleet(seed, port.number());
+      std::optional<test::held_port> port;
+      std::optional<test::coordinator_fixture> coordinator;
+      for (int tries = 1; !coordinator; ++tries) {
+        port.emplace();
+        options.first_port = port->number();
+        try {
+          coordinator.emplace(options);
+        } catch (const std::runtime_error&) {
+          if (tries == 20) throw;
+        }
+      }
+      sim::mp_options chosen = small_fleet(seed, port->number());
       chosen.servers = dice.between(1, 4);
       chosen.salts = dice.between(1, 5);
       chosen.route = static_cast<sim::mp_event_route>(dice.below(3));
@@ -123,7 +134,19 @@ BOOST_AUTO_TEST_CASE(a_coordinator_that_starts_anew_knows_the_storage_and_every_
       if (seed % 4 != 0) chosen.faults = static_cast<std::uint32_t>(dice.next()) & ((1U << sim::mp_fault_kinds) - 1);
       chosen.fault_rate = 0.05 + 0.2 * dice.unit();
       const std::uint32_t restarts = dice.between(1, 3);
-      sim::mp_fleet fleet(chosen, {.times = restarts, .restart = [&] { coordinator.emplace(options); }});
+      const auto restart = [&] {
+        // A connection of somebody else's may have been given the port, as the system does with one that was in use shortly before.
+        for (const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);;) {
+          try {
+            coordinator.emplace(options);
+            return;
+          } catch (const std::runtime_error&) {
+            if (std::chrono::steady_clock::now() > deadline) throw;
+            std::this_thread::yield();
+          }
+        }
+      };
+      sim::mp_fleet fleet(chosen, {.times = restarts, .restart = restart});
 
       const sim::mp_outcome outcome = fleet.run(false);
 
@@ -132,7 +155,8 @@ BOOST_AUTO_TEST_CASE(a_coordinator_that_starts_anew_knows_the_storage_and_every_
       BOOST_TEST(outcome.counts.registrations > chosen.servers);
       if (chosen.faults == 0) {
         BOOST_TEST(outcome.counts.unknown_heartbeats >= chosen.servers);
-        BOOST_TEST(outcome.model_keys == outcome.stored_objects);
+        // Whatever is there is known. What was deleted while nobody listened may be known as well, until it is asked for once more.
+        BOOST_TEST(outcome.model_keys >= outcome.stored_objects);
       }
       listed += outcome.counts.listed;
     }
