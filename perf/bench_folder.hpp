@@ -1,4 +1,4 @@
-// A folder for what a measurement has to write down for other programs, gone with it.
+// A folder for what a measurement or a test has to write down, gone with it.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,9 @@ namespace kvc::perf {
 class bench_folder {
  public:
   bench_folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kvc-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder can be made for a measurement: " + pattern);
+    // The system puts letters of its own in the place of the last six.
+    std::string pattern = (std::filesystem::temp_directory_path() / "kvc-").string() + std::string(6, 'X');
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder can be made: " + pattern);
     path_ = pattern;
   }
   ~bench_folder() {

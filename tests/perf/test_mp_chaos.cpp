@@ -44,6 +44,15 @@ sim::mp_options small_fleet(std::uint64_t seed, std::uint16_t port) {
   return chosen;
 }
 
+/// The same with as many servers and salts, and told of over such routes, as chance has it.
+sim::mp_options drawn_fleet(std::uint64_t seed, std::uint16_t port, sim::dice& dice) {
+  sim::mp_options chosen = small_fleet(seed, port);
+  chosen.servers = dice.between(1, 4);
+  chosen.salts = dice.between(1, 5);
+  chosen.route = static_cast<sim::mp_event_route>(dice.below(3));
+  return chosen;
+}
+
 void require_agreement(const sim::mp_outcome& outcome) {
   for (const std::string& each : outcome.complaints) BOOST_ERROR(each);
   BOOST_TEST(outcome.complaint_count == 0U);
@@ -85,10 +94,7 @@ BOOST_AUTO_TEST_CASE(after_any_trouble_ledger_and_order_of_use_are_those_of_the_
       options.coordinator.eviction_unit = dice.below(2) == 0 ? core::eviction_unit::keys : core::eviction_unit::bytes;
       options.coordinator.eviction_ratio = 0.1 + 0.4 * dice.unit();
       test::coordinator_fixture coordinator(options);
-      sim::mp_options chosen = small_fleet(seed, coordinator.port());
-      chosen.servers = dice.between(1, 4);
-      chosen.salts = dice.between(1, 5);
-      chosen.route = static_cast<sim::mp_event_route>(dice.below(3));
+      sim::mp_options chosen = drawn_fleet(seed, coordinator.port(), dice);
       // Every other seed has all kinds, the others some.
       chosen.faults = (1U << sim::mp_fault_kinds) - 1;
       if (seed % 2 == 0) chosen.faults &= static_cast<std::uint32_t>(dice.next());
@@ -126,10 +132,7 @@ BOOST_AUTO_TEST_CASE(a_coordinator_that_starts_anew_knows_the_storage_and_every_
           if (tries == 20) throw;
         }
       }
-      sim::mp_options chosen = small_fleet(seed, port->number());
-      chosen.servers = dice.between(1, 4);
-      chosen.salts = dice.between(1, 5);
-      chosen.route = static_cast<sim::mp_event_route>(dice.below(3));
+      sim::mp_options chosen = drawn_fleet(seed, port->number(), dice);
       // Every fourth seed has no other trouble.
       if (seed % 4 != 0) chosen.faults = static_cast<std::uint32_t>(dice.next()) & ((1U << sim::mp_fault_kinds) - 1);
       chosen.fault_rate = 0.05 + 0.2 * dice.unit();
