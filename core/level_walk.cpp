@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "core/cell_sweep.hpp"
 
@@ -170,8 +171,17 @@ void level_walk::run(const run_store& runs, const Walk& query, match_levels& out
     is_whole = true;
     run_segment here;
     std::size_t at = 0;
-    while (at < query.size() && next_segment(runs.directory(), query, here, at, here)) {
+    std::optional<seq_hash> next;
+    if (query.size() != 0) next = query.first();
+    while (next && find_segment(runs.directory(), query, here, at, *next, here)) {
       here.in->note_use(round);
+      // Where it goes on is asked for before the cells are looked at, which take about as long as the answer.
+      const std::size_t end = at + here.length;
+      next.reset();
+      if (end < query.size() && query.may_continue(here, end)) {
+        next = query.behind(here, end);
+        runs.directory().expect(*next);
+      }
       const auto base = static_cast<std::uint32_t>(at);
       if (at == 0) {
         first_run(*here.in, here.length);
@@ -182,7 +192,7 @@ void level_walk::run(const run_store& runs, const Walk& query, match_levels& out
       }
       // Cells read after a cut speak of other blocks than those compared before it (see run_store::try_cut): once more, from the start.
       is_whole = !here.was_cut();
-      at += here.length;
+      at = end;
       if (!is_whole || !has_any()) break;
     }
     if (is_whole && at != 0) finish(static_cast<std::uint32_t>(at));

@@ -38,12 +38,15 @@ bool run::try_visit() noexcept {
 }
 
 seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed) {
-  const run_column* column = in.column.load(std::memory_order_acquire);
+  return seq_hash_in(*in.column.load(std::memory_order_acquire), in.first_hash, offset, seed);
+}
+
+seq_hash seq_hash_in(const run_column& column, seq_hash first, std::uint32_t offset, std::uint64_t seed) {
   const std::uint32_t group = offset / blocks_per_mark;
-  if (offset % blocks_per_mark == blocks_per_mark - 1) return seq_hash{column->marks()[group]};
-  seq_hash rolled = group == 0 ? in.first_hash : seq_hash{column->marks()[group - 1]};
+  if (offset % blocks_per_mark == blocks_per_mark - 1) return seq_hash{column.marks()[group]};
+  seq_hash rolled = group == 0 ? first : seq_hash{column.marks()[group - 1]};
   for (std::uint32_t i = group == 0 ? 1 : group * blocks_per_mark; i <= offset; ++i) {
-    rolled = roll(rolled, local_hash{column->locals()[i]}, seed);
+    rolled = roll(rolled, local_hash{column.locals()[i]}, seed);
   }
   return rolled;
 }

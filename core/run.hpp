@@ -219,7 +219,9 @@ struct alignas(64) run {
 };
 static_assert(sizeof(run) == 128);
 
-/// The sequence hash of block `offset` of a run. The block must be readable. Any lane, inside a quiescent scope.
+/// The sequence hash of block `offset` of a run, which must be readable and stay so (a run may be cut off). Any lane, inside a quiescent scope.
 [[nodiscard]] seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed);
+/// The same in a column that the run has, or had when the caller's quiescent scope was open already.
+[[nodiscard]] seq_hash seq_hash_in(const run_column& column, seq_hash first, std::uint32_t offset, std::uint64_t seed);
 
 }  // namespace kvc::core

@@ -82,6 +82,10 @@ run* run_directory::find(seq_hash first) const {
   return tables_->runs.of(first).find(found, first.get()) ? found->second : nullptr;
 }
 
+void run_directory::expect(seq_hash first) const noexcept {
+  tables_->finder.expect(first.get());
+}
+
 run* run_directory::add(run* fresh) {
   tables::run_map::accessor found;
   if (tables_->runs.of(fresh->first_hash).insert(found, {fresh->first_hash.get(), fresh})) {

@@ -36,6 +36,8 @@ class run_directory {
 
   /// The run that starts with `first`; null when there is none. It may be dead: pin it before use. Inside a quiescent scope.
   [[nodiscard]] run* find(seq_hash first) const;
+  /// Brings near what `find` will need. Inside a quiescent scope.
+  void expect(seq_hash first) const noexcept;
   /// Enters `fresh` under its first hash, unless a live run is there already. Answers the one that is there afterwards.
   run* add(run* fresh);
   /// Takes `dead` out, unless another run has taken its place.

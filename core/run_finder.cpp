@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/arena.hpp"
+#include "core/bring_near.hpp"
 #include "core/quiescence.hpp"
 #include "core/run.hpp"
 
@@ -100,6 +101,11 @@ run_finder::segment* run_finder::make_segment(unsigned bits) {
   made->bits = bits;
   segments_.fetch_add(1, std::memory_order_relaxed);
   return made;
+}
+
+void run_finder::expect(std::uint64_t first) const noexcept {
+  const std::uint64_t hash = spread(first);
+  bring_near(&index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire)->all[line_of(hash)]);
 }
 
 run* run_finder::find(std::uint64_t first) const noexcept {

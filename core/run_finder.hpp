@@ -27,6 +27,8 @@ class run_finder {
 
   /// The run whose first hash is `first`; null when there is none.
   [[nodiscard]] run* find(std::uint64_t first) const noexcept;
+  /// Brings near what `find` will look at first.
+  void expect(std::uint64_t first) const noexcept;
   /// Precondition: no run with this first hash is entered.
   void add(run* fresh);
   void remove(const run* gone);

@@ -2,18 +2,17 @@
 
 namespace kvc::core {
 
-std::uint32_t sequence_walk::common(const run& in, std::size_t at) const {
-  const run_column* column = in.column.load(std::memory_order_acquire);
+std::uint32_t sequence_walk::common(const run& in, const run_column& column, std::size_t at) const {
   const auto longest = static_cast<std::uint32_t>(
-      std::min<std::size_t>(column->length.load(std::memory_order_acquire), query_.size() - at));
+      std::min<std::size_t>(column.length.load(std::memory_order_acquire), query_.size() - at));
   if (longest == 0 || query_[at] != in.first_hash) return 0;
   // Equal hashes mean equal prefixes, so whole groups are skipped by their marks and only the last one is rolled through.
   std::uint32_t group = 0;
-  while ((group + 1) * blocks_per_mark <= longest && query_[at + (group + 1) * blocks_per_mark - 1].get() == column->marks()[group]) ++group;
-  seq_hash rolled = group == 0 ? in.first_hash : seq_hash{column->marks()[group - 1]};
+  while ((group + 1) * blocks_per_mark <= longest && query_[at + (group + 1) * blocks_per_mark - 1].get() == column.marks()[group]) ++group;
+  seq_hash rolled = group == 0 ? in.first_hash : seq_hash{column.marks()[group - 1]};
   std::uint32_t length = std::max<std::uint32_t>(group * blocks_per_mark, 1);
   for (; length < longest; ++length) {
-    rolled = roll(rolled, local_hash{column->locals()[length]}, seed_);
+    rolled = roll(rolled, local_hash{column.locals()[length]}, seed_);
     if (query_[at + length] != rolled) break;
   }
   return length;

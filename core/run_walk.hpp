@@ -18,7 +18,8 @@ namespace kvc::core {
 struct run_segment {
   const run* in = nullptr;
   std::uint32_t length = 0;
-  std::uint32_t cuts = 0;  ///< of the run, before its blocks were compared
+  std::uint32_t cuts = 0;              ///< of the run, before its blocks were compared
+  const run_column* column = nullptr;  ///< that they were compared with; the run may have a shorter one by now
 
   /// Whether the run was cut off since: then its cells may speak of other blocks than those compared.
   [[nodiscard]] bool was_cut() const noexcept { return in->cuts.load(std::memory_order_acquire) != cuts; }
@@ -38,15 +39,15 @@ class local_walk {
   }
   /// The sequence hash of the query's block `at`, which stands behind the last block of `from`.
   [[nodiscard]] seq_hash behind(const run_segment& from, std::size_t at) const {
-    return roll(seq_hash_at(*from.in, from.length - 1, seed_), query_[at], seed_);
+    return roll(seq_hash_in(*from.column, from.in->first_hash, from.length - 1, seed_), query_[at], seed_);
   }
-  /// How many blocks of `in`, from its first, the query has from `at` on.
-  [[nodiscard]] std::uint32_t common(const run& in, std::size_t at) const noexcept {
-    const auto blocks = in.blocks();
+  /// How many blocks of a run, from its first, the query has from `at` on.
+  [[nodiscard]] std::uint32_t common(const run&, const run_column& column, std::size_t at) const noexcept {
+    const std::size_t length = column.length.load(std::memory_order_acquire);
     // What follows a divergence is found by rolling from the mark before it; of all but long runs, the marks are one line.
-    bring_near(in.column.load(std::memory_order_acquire)->marks());
+    bring_near(column.marks());
     const auto* rest = reinterpret_cast<const std::uint64_t*>(query_.data()) + at;
-    return static_cast<std::uint32_t>(common_prefix(blocks.data(), rest, std::min(blocks.size(), query_.size() - at)));
+    return static_cast<std::uint32_t>(common_prefix(column.locals(), rest, std::min(length, query_.size() - at)));
   }
   /// The sequence hash of block `at`; to be asked for every block in order, from 0.
   [[nodiscard]] seq_hash next(std::size_t at) {
@@ -69,7 +70,7 @@ class sequence_walk {
   [[nodiscard]] seq_hash first() const { return query_[0]; }
   [[nodiscard]] bool may_continue(const run_segment&, std::size_t) const noexcept { return true; }
   [[nodiscard]] seq_hash behind(const run_segment&, std::size_t at) const { return query_[at]; }
-  [[nodiscard]] std::uint32_t common(const run& in, std::size_t at) const;
+  [[nodiscard]] std::uint32_t common(const run& in, const run_column& column, std::size_t at) const;
   [[nodiscard]] seq_hash next(std::size_t at) const { return query_[at]; }
 
  private:
@@ -77,15 +78,25 @@ class sequence_walk {
   std::uint64_t seed_;
 };
 
-/// The run that the query's block `at` starts, behind `from` (null run: at the root). False when there is none.
+/// The run that starts with `first`, if it is the one that the query's block `at` starts, behind `from` (null run: at the root). False when
+/// there is none.
 template <class Walk>
-[[nodiscard]] bool next_segment(const run_directory& directory, const Walk& query, const run_segment& from, std::size_t at, run_segment& found) {
-  if (from.in != nullptr && !query.may_continue(from, at)) return false;
-  const run* next = directory.find(from.in == nullptr ? query.first() : query.behind(from, at));
+[[nodiscard]] bool find_segment(const run_directory& directory, const Walk& query, const run_segment& from, std::size_t at, seq_hash first,
+                                run_segment& found) {
+  const run* next = directory.find(first);
   if (next == nullptr || next->parent != from.in || (from.in != nullptr && next->parent_offset != from.length - 1)) return false;
   const std::uint32_t cuts = next->cuts.load(std::memory_order_acquire);
-  found = {next, query.common(*next, at), cuts};
+  const run_column* const column = next->column.load(std::memory_order_acquire);  // after the count, see run_store::try_cut
+  found = {next, query.common(*next, *column, at), cuts, column};
   return found.length != 0;
+}
+
+/// The same where `first` is not known yet.
+template <class Walk>
+[[nodiscard]] bool next_segment(const run_directory& directory, const Walk& query, const run_segment& from, std::size_t at,
+                                run_segment& found) {
+  if (from.in != nullptr && !query.may_continue(from, at)) return false;
+  return find_segment(directory, query, from, at, from.in == nullptr ? query.first() : query.behind(from, at), found);
 }
 
 }  // namespace kvc::core

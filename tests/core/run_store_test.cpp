@@ -8,6 +8,7 @@
 
 #include "core/block_hasher.hpp"
 #include "core/quiescence.hpp"
+#include "core/run_walk.hpp"
 
 namespace kvc::test {
 namespace {
@@ -112,6 +113,26 @@ BOOST_AUTO_TEST_CASE(cells_are_given_out_again) {
   BOOST_TEST(std::ranges::count(seen, true) == 400);
   BOOST_TEST(store.bytes() == full);
   store.leave(only.in);
+}
+
+BOOST_AUTO_TEST_CASE(a_query_on_its_way_is_not_led_astray_by_a_cut) {
+  // It has compared blocks that are gone by now, and asks what stands behind them: once, it read beyond the shorter column.
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const auto blocks = long_chain(4'000);
+  const run_stretch whole = store.follow({}, blocks);
+  const local_walk query(blocks, seed);
+  run_segment compared;
+  BOOST_REQUIRE(next_segment(store.directory(), query, run_segment{}, 0, compared));
+  BOOST_REQUIRE(compared.length == blocks.size());
+  const seq_hash before = seq_hash_at(*whole.in, 3'987, seed);
+  compared.length = 3'988;  // had the query ended there
+
+  BOOST_REQUIRE(store.try_cut(*whole.in, 3, 1));
+
+  BOOST_TEST((query.behind(compared, 3'988) == roll(before, blocks[3'988], seed)));
+  BOOST_TEST(compared.was_cut());
+  store.leave(whole.in);
 }
 
 BOOST_AUTO_TEST_CASE(what_nobody_needs_behind_a_block_can_be_cut_off) {
