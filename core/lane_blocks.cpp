@@ -82,7 +82,7 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
   const quiescent_scope working;
   const std::uint16_t home = home_index(command.home);
   const bool has_locals = command.link == store_link::root || command.link == store_link::parent;
-  if (has_locals) holdings_.prefetch(space_, command.names);
+  if (has_locals) holdings_.prefetch_now(space_, command.names);
   // Where the block before the one in hand stands; absent while that is unknown.
   std::optional<place> previous;
   if (command.link == store_link::parent) previous = known_place(command.parent, home);

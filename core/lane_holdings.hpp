@@ -62,6 +62,7 @@ class lane_holdings {
 
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
+  void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
   /// The second and third step of lane_blocks::expect.
   void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept { names_->expect(step, space, name); }
 

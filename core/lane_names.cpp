@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 
 #include "core/arena.hpp"
@@ -12,14 +13,8 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t batch = 64;  ///< names whose lines are asked for together: as many as a CPU waits for at once, and some more
-constexpr std::uint32_t most_lists = 1U << 24;  ///< a place in the table has 8 bits for the name and 24 for the list
-
-std::uint64_t hash_of(std::uint64_t space, engine_hash name) noexcept {
-  std::uint64_t mixed = (name.get() ^ space * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
-  mixed = (mixed ^ mixed >> 32) * 0xD6E8'FEB8'6659'FD93U;
-  return mixed ^ mixed >> 32;
-}
+constexpr std::size_t batch = name_table::most_at_once;  ///< names whose lines are asked for together: more than a CPU waits for at once
+constexpr std::uint32_t most_lists = 1U << 24;           ///< a place in the table has 8 bits for the name and 24 for the list
 
 }  // namespace
 
@@ -41,7 +36,7 @@ std::uint32_t lane_names::place_of(std::uint32_t list, std::uint32_t index) cons
 std::uint64_t lane_names::hash_at(std::uint32_t place) const {
   const name_spot spot = spot_at(place);
   const naming& list = at(spot.list);
-  return hash_of(list.space, list.names[spot.offset - list.first]);
+  return name_hasher(list.space)(list.names[spot.offset - list.first]);
 }
 
 void lane_names::expect_at(unsigned step, std::uint32_t place) const noexcept {
@@ -55,7 +50,7 @@ void lane_names::expect_at(unsigned step, std::uint32_t place) const noexcept {
 
 std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name) const {
   name_spot found;
-  const bool is_known = table_.find(hash_of(space, name), [&](std::uint32_t place) {
+  const bool is_known = table_.find(name_hasher(space)(name), [&](std::uint32_t place) {
     found = spot_at(place);
     const naming& list = at(found.list);
     return list.space == space && list.has(found.offset, name);
@@ -65,12 +60,28 @@ std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name)
 }
 
 void lane_names::prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
-  for (const engine_hash name : names.first(std::min(names.size(), batch))) table_.prefetch(hash_of(space, name));
+  const auto asked = names.first(std::min(names.size(), batch));
+  table_.prefetch(asked, name_hasher(space));
+  if (asked.size() < 2) return;
+  near_[next_near_] = asked;
+  next_near_ = (next_near_ + 1) % near_.size();
+}
+
+void lane_names::prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
+  const auto asked = names.first(std::min(names.size(), batch));
+  if (!is_near(asked)) prefetch(space, asked);
+}
+
+/// Whether the lines of these names have just been asked for.
+bool lane_names::is_near(std::span<const engine_hash> names) const noexcept {
+  return std::ranges::any_of(near_, [&](const auto& asked) {
+    return std::less_equal<>()(asked.data(), names.data()) && std::less_equal<>()(names.data() + names.size(), asked.data() + asked.size());
+  });
 }
 
 void lane_names::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
   std::uint32_t place = 0;
-  if (!table_.find(hash_of(space, name), [&](std::uint32_t guess) { return place = guess, true; })) return;
+  if (!table_.find(name_hasher(space)(name), [&](std::uint32_t guess) { return place = guess, true; })) return;
   if (step == 2) {
     bring_near(&at(place >> part_bits));
     return;
@@ -121,15 +132,14 @@ void lane_names::reserve(naming& list, std::uint32_t names) {
 /// Takes the names from number `from` of a list on out of the table.
 void lane_names::forget(std::uint32_t list, std::uint32_t from) {
   const naming& of = at(list);
-  std::array<std::uint64_t, batch> hashes;
+  const name_hasher hash_of(of.space);
   for (std::uint32_t done = from; done < of.count;) {
-    const std::uint32_t some = std::min<std::uint32_t>(of.count - done, batch);
-    for (std::uint32_t i = 0; i < some; ++i) {
-      hashes[i] = hash_of(of.space, of.names[done + i]);
-      table_.prefetch(hashes[i]);
-    }
-    for (std::uint32_t i = 0; i < some; ++i) table_.prefetch_more(hashes[i]);
-    for (std::uint32_t i = 0; i < some; ++i) table_.remove(hashes[i], place_of(list, done + i));
+    const std::uint32_t some = at_once(done, of.count - done);
+    const std::span<const engine_hash> names(of.names + done, some);
+    table_.prefetch(names, hash_of);
+    const std::uint32_t first = place_of(list, done);
+    const auto rest = table_.remove_most(names, hash_of, first);
+    for (const std::uint8_t which : rest.all()) table_.remove(hash_of(names[which]), first + which);
     done += some;
   }
 }
@@ -166,8 +176,8 @@ void lane_names::shorten(std::uint32_t list, std::uint32_t end) {
   if (of.gaps) std::erase_if(*of.gaps, [end](std::uint32_t offset) { return offset >= end; });
 }
 
-/// Name number `index` of a list, which is written down after this call, found or not.
-bool lane_names::enter(std::uint32_t list, std::uint32_t index, engine_hash name, std::uint64_t hash) {
+/// The place of name number `index`, the next one, of a list; none when there are no more numbers.
+std::optional<std::uint32_t> lane_names::next_place(std::uint32_t list, std::uint32_t index) {
   if (index != 0 && index % part_names == 0) {
     const std::uint32_t number = new_number();
     naming& further = at(number);
@@ -177,14 +187,35 @@ bool lane_names::enter(std::uint32_t list, std::uint32_t index, engine_hash name
     if (!numbers) numbers = std::make_unique<std::vector<std::uint32_t>>();
     numbers->push_back(number);
   }
-  if (number_for(list, index) >= most_lists) return false;
-  const std::uint64_t space = at(list).space;
-  const bool is_known = table_.find(hash, [&](std::uint32_t other_place) {
-    const name_spot spot = spot_at(other_place);
-    const naming& other = at(spot.list);
-    return other.space == space && other.has(spot.offset, name);
-  });
-  return !is_known && table_.add(hash, place_of(list, index), *this);
+  if (number_for(list, index) >= most_lists) return std::nullopt;
+  return place_of(list, index);
+}
+
+/// Enters the names from number `from` of a list on, which are written down already and of which places begin at `first`, at most `batch`.
+/// Answers how many: the next one is known at another place, or the table takes no more.
+std::uint32_t lane_names::enter(std::uint32_t list, std::uint32_t from, std::uint32_t first, bool are_near) {
+  const naming& in = at(list);
+  const name_hasher hash_of(in.space);
+  const std::span<const engine_hash> names(in.names + from, in.count - from);
+  if (!are_near) table_.prefetch(names, hash_of);
+  const auto rest = table_.add_most(names, hash_of, first);
+  for (std::size_t i = 0; i < rest.count; ++i) {
+    const std::uint8_t which = rest.which[i];
+    const std::uint64_t hash = hash_of(names[which]);
+    const bool is_known = table_.find(hash, [&](std::uint32_t other_place) {
+      const name_spot spot = spot_at(other_place);
+      const naming& other = at(spot.list);
+      return other.space == in.space && other.has(spot.offset, names[which]);
+    });
+    if (!is_known && table_.add(hash, first + which, *this)) continue;
+    // Those behind it that were added already are taken out again.
+    const auto undone = rest.all().subspan(i + 1);
+    for (std::uint32_t later = which + 1U; later < names.size(); ++later) {
+      if (!std::ranges::binary_search(undone, later)) table_.remove(hash_of(names[later]), first + later);
+    }
+    return which;
+  }
+  return static_cast<std::uint32_t>(names.size());
 }
 
 std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names) {
@@ -203,24 +234,21 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
     if (accepted < both) return static_cast<std::uint32_t>(accepted);
   }
   reserve(in, in.count + static_cast<std::uint32_t>(names.size() - accepted));
-  const std::uint64_t space = in.space;
-  std::array<std::uint64_t, batch> hashes;
   while (accepted < names.size()) {
-    const std::size_t some = std::min(names.size() - accepted, batch);
-    for (std::size_t i = 0; i < some; ++i) {
-      hashes[i] = hash_of(space, names[accepted + i]);
-      table_.prefetch(hashes[i]);
-    }
-    for (std::size_t i = 0; i < some; ++i) table_.prefetch_more(hashes[i]);
-    for (std::size_t i = 0; i < some; ++i, ++accepted) {
-      const std::uint32_t block = in.end();
-      const bool is_found = enter(list, in.count, names[accepted], hashes[i]);
-      in.names[in.count++] = names[accepted];
-      if (is_found) continue;
-      if (!in.gaps) in.gaps = std::make_unique<std::vector<std::uint32_t>>();
-      in.gaps->push_back(block);  // keeps its place in the list, so that those behind it can still be named
-      return static_cast<std::uint32_t>(accepted);
-    }
+    const std::uint32_t from = in.count;
+    const std::optional<std::uint32_t> place = next_place(list, from);
+    const std::uint32_t some = at_once(from, static_cast<std::uint32_t>(names.size() - accepted));
+    const auto next = names.subspan(accepted, some);
+    std::ranges::copy(next, in.names + from);
+    in.count += some;
+    const std::uint32_t entered = place ? enter(list, from, *place, is_near(next)) : 0;
+    accepted += entered;
+    if (entered == some) continue;
+    // The one refused keeps its place in the list, so that those behind it can still be named.
+    in.count = from + entered + 1;
+    if (!in.gaps) in.gaps = std::make_unique<std::vector<std::uint32_t>>();
+    in.gaps->push_back(in.end() - 1);
+    break;
   }
   return static_cast<std::uint32_t>(accepted);
 }

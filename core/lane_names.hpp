@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +74,9 @@ class lane_names final : private named_records {
   /// Brings near what `find`, `fit` or `close` will need for these names, at most 64 of them; worth it some hundred nanoseconds ahead.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
+  /// The same where the lines are wanted at once: those asked for before only need what lies behind them.
+  void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
+
   /// Follows `name` from the table to its list (step 2), and from its list to its run (step 3), bringing near what comes next. A guess: the
   /// name is not compared.
   void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
@@ -116,9 +120,15 @@ class lane_names final : private named_records {
   /// The number, of a list or a further one, under which name number `index` of a list is found.
   [[nodiscard]] std::uint32_t number_for(std::uint32_t list, std::uint32_t index) const noexcept;
   [[nodiscard]] std::uint32_t place_of(std::uint32_t list, std::uint32_t index) const noexcept;
+  /// How many of `names` names from number `index` on are entered together: their places follow each other.
+  [[nodiscard]] static std::uint32_t at_once(std::uint32_t index, std::uint32_t names) noexcept {
+    return std::min({names, part_names - index % part_names, static_cast<std::uint32_t>(name_table::most_at_once)});
+  }
   [[nodiscard]] std::uint32_t new_number();
   void drop_numbers(naming& of, std::uint32_t names_kept);
-  [[nodiscard]] bool enter(std::uint32_t list, std::uint32_t index, engine_hash name, std::uint64_t hash);
+  [[nodiscard]] bool is_near(std::span<const engine_hash> names) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> next_place(std::uint32_t list, std::uint32_t index);
+  [[nodiscard]] std::uint32_t enter(std::uint32_t list, std::uint32_t from, std::uint32_t first, bool are_near);
   void forget(std::uint32_t list, std::uint32_t from);
   void reserve(naming& list, std::uint32_t names);
 
@@ -128,6 +138,9 @@ class lane_names final : private named_records {
   name_table table_;
   std::vector<std::unique_ptr<page>> pages_;
   std::uint32_t lists_ = 0;  ///< ever opened at once
+  /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
+  mutable std::array<std::span<const engine_hash>, 6> near_;
+  mutable std::size_t next_near_ = 0;
   std::vector<std::uint32_t> unused_;
   std::unordered_map<worker_id, lane_holdings*> colleagues_;
   std::size_t written_bytes_ = 0;  ///< of the lists

@@ -23,13 +23,13 @@ std::uint64_t name_table::new_segment(unsigned bits) {
     if (on_page == 0) pages_.push_back(make_large_page());
     made = new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
   }
-  counts_.push_back({.used = 0, .bits = static_cast<std::uint16_t>(bits)});
+  counts_.push_back({.room = static_cast<std::int16_t>(limit_of(number)), .bits = static_cast<std::uint16_t>(bits)});
   return word_for(number, made, window_of(bits));
 }
 
 /// Precondition: there is room somewhere.
 void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::uint32_t place) noexcept {
-  for (std::size_t at = home;; at = (at + 1) % buckets) {
+  for (std::size_t at = home;; at = bucket_behind(at, tag)) {
     bucket& line = into[at];
     if (const unsigned free = line.ways_with(0); free != 0) {
       const auto way = static_cast<std::size_t>(std::countr_zero(free));
@@ -43,12 +43,11 @@ void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::ui
 }
 
 bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_records& all) {
-  if (directory_.empty()) directory_.push_back(new_segment(0));
-  for (std::size_t number = number_in(directory_word(hash)); counts_[number].used >= limit_of(number);
-       number = number_in(directory_word(hash))) {
+  if (directory_.empty()) directory_.assign(2, new_segment(0));
+  while (count_of(hash).room <= 0) {
     if (!divide(hash, all)) return false;
   }
-  ++count_of(hash).used;
+  --count_of(hash).room;
   const std::uint64_t word = directory_word(hash);
   put(address_in(word), hash % buckets, tag_of(hash, word & window_mask), place);
   ++size_;
@@ -97,11 +96,11 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   const std::uint64_t old_word = directory_word(hash);
   const std::size_t old_number = number_in(old_word);
   if (!may_deepen(counts_[old_number].bits)) return false;
-  if (counts_[old_number].bits == bits_) {
+  if (counts_[old_number].bits + shift_ == 64) {
     std::vector<std::uint64_t> twice(directory_.size() * 2);
     for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = directory_[i / 2];
     directory_.swap(twice);
-    ++bits_;
+    --shift_;
   }
   const unsigned bits = ++counts_[old_number].bits;
   const std::uint64_t low_word = (old_word & ~window_mask) | window_of(bits);
@@ -111,10 +110,13 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   division parts{.low = address_in(low_word), .high = address_in(high_word), .bits = bits, .moved = 0, .unknown = {}};
   for (std::size_t at = 0; at < buckets; ++at) parts.take(old[at], at);
   parts.ask(all);
-  counts_[old_number].used = static_cast<std::uint16_t>(counts_[old_number].used - parts.moved);
-  counts_[number_in(high_word)].used = parts.moved;
-  const std::size_t span = std::size_t{1} << (bits_ - bits);
-  const std::size_t first = static_cast<std::size_t>(hash >> (64 - bits_)) / (2 * span) * (2 * span);
+  const auto add_room = [this](std::size_t number, int more) {
+    counts_[number].room = static_cast<std::int16_t>(counts_[number].room + more);
+  };
+  add_room(old_number, parts.moved);
+  add_room(number_in(high_word), -parts.moved);
+  const std::size_t span = std::size_t{1} << (64 - shift_ - bits);
+  const std::size_t first = static_cast<std::size_t>(hash >> shift_) / (2 * span) * (2 * span);
   for (std::size_t i = 0; i < span; ++i) {
     directory_[first + i] = low_word;
     directory_[first + span + i] = high_word;
@@ -128,20 +130,73 @@ void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   segment& in = address_in(word);
   const std::uint16_t tag = tag_of(hash, word & window_mask);
   const std::size_t home = hash % buckets;
-  for (std::size_t i = 0, at = home; i < buckets; ++i, at = (at + 1) % buckets) {
+  for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
     bucket& line = in[at];
     for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
       const auto way = static_cast<std::size_t>(std::countr_zero(rest));
       if (line.places[way] != place) continue;
-      line.tags[way] = 0;
-      line.guests = static_cast<std::uint16_t>(line.guests & ~(1U << way));
-      --count_of(hash).used;
+      line.clear(way);
+      ++count_of(hash).room;
       --size_;
-      for (std::size_t back = home; back != at; back = (back + 1) % buckets) --in[back].passed_on;
+      for (std::size_t back = home; back != at; back = bucket_behind(back, tag)) --in[back].passed_on;
       return;
     }
     if (line.passed_on == 0) return;
   }
+}
+
+name_table::leftover name_table::add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept {
+  leftover rest;
+  if (directory_.empty()) {
+    for (; rest.count < names.size(); ++rest.count) rest.which[rest.count] = static_cast<std::uint8_t>(rest.count);
+    return rest;
+  }
+  segment_count* const counts = counts_.data();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::uint64_t hash = hash_of(names[i]);
+    const std::uint64_t word = directory_word(hash);
+    segment& in = address_in(word);
+    bucket& line = in[hash % buckets];
+    segment_count& count = counts[number_in(word)];
+    const std::uint16_t tag = tag_of(hash, word & window_mask);
+    const unsigned free = line.ways_with(0);
+    if (free != 0 && line.passed_on == 0 && line.ways_with(tag) == 0 && count.room > 0) {
+      const auto way = static_cast<std::size_t>(std::countr_zero(free));
+      line.tags[way] = tag;
+      line.places[way] = first + static_cast<std::uint32_t>(i);
+      --count.room;
+      continue;
+    }
+    bring_near(&in[bucket_behind(hash % buckets, tag)]);
+    rest.which[rest.count++] = static_cast<std::uint8_t>(i);
+  }
+  size_ += names.size() - rest.count;
+  return rest;
+}
+
+name_table::leftover name_table::remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept {
+  leftover rest;
+  if (directory_.empty()) return rest;
+  segment_count* const counts = counts_.data();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::uint64_t hash = hash_of(names[i]);
+    const std::uint64_t word = directory_word(hash);
+    segment& in = address_in(word);
+    bucket& line = in[hash % buckets];
+    const std::uint32_t place = first + static_cast<std::uint32_t>(i);
+    const std::uint16_t tag = tag_of(hash, word & window_mask);
+    unsigned ways_left = line.ways_with(tag);
+    while (ways_left != 0 && line.places[static_cast<std::size_t>(std::countr_zero(ways_left))] != place) ways_left &= ways_left - 1;
+    if (ways_left == 0) {
+      bring_near(&in[bucket_behind(hash % buckets, tag)]);
+      rest.which[rest.count++] = static_cast<std::uint8_t>(i);
+      continue;
+    }
+    line.clear(static_cast<std::size_t>(std::countr_zero(ways_left)));
+    ++counts[number_in(word)].room;
+  }
+  size_ -= names.size() - rest.count;
+  return rest;
 }
 
 std::size_t name_table::bytes() const noexcept {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -13,9 +14,25 @@
 #endif
 
 #include "core/bring_near.hpp"
+#include "core/ids.hpp"
 #include "core/large_page.hpp"
 
 namespace kvc::core {
+
+/// The hash of a name within a space. Values without state beyond the space; two multiplications spread what a publisher may choose.
+class name_hasher {
+ public:
+  explicit name_hasher(std::uint64_t space) noexcept : salt_(space * 0x9E37'79B9'7F4A'7C15U) {}
+
+  [[nodiscard]] std::uint64_t operator()(engine_hash name) const noexcept {
+    std::uint64_t mixed = (name.get() ^ salt_) * 0xD6E8'FEB8'6659'FD93U;
+    mixed = (mixed ^ mixed >> 32) * 0xD6E8'FEB8'6659'FD93U;
+    return mixed ^ mixed >> 32;
+  }
+
+ private:
+  std::uint64_t salt_;
+};
 
 /// What the places of a table lead to. A table keeps 16 bits of each hash, and asks here for the whole where it divides.
 class named_records {
@@ -31,11 +48,12 @@ class named_records {
 
 /// Places, which are numbers of the caller's, by the 64-bit hash of the name written down there. One cache line is touched per key.
 ///
-/// Story: a bucket is a line: ten 16-bit tags and ten places, and a count of entries that found it full and went on to the next one.
+/// Story: a bucket is a line: ten 16-bit tags and ten places, and a count of entries that found it full and went on to another one.
 /// Buckets lie in segments of 256; a full segment is divided in two by one more leading bit of the hash, so that growth moves some 2,200
-/// entries at a time and never the whole table. A tag is the 16 bits behind a multiple of four leading ones, so that it tells the next bit
-/// to divide by, and at least 12 that the segment does not; at every fourth division tags are made anew from the names, as is at any
-/// division what does not stand in its own bucket. What is counted per segment lies apart, where it stays near.
+/// entries at a time and never the whole table. A tag is the 15 bits behind a multiple of four leading ones, so that it tells the next bit
+/// to divide by, and at least 11 that the segment does not; at every fourth division tags are made anew from the names, as is at any
+/// division what does not stand in its own bucket. What is counted per segment lies apart, where it stays near. Names that come or go
+/// together do so in one pass over their lines, and only those that need more than one line take the general way.
 /// Lane: belongs to one lane.
 class name_table {
  public:
@@ -48,14 +66,13 @@ class name_table {
   void prefetch(std::uint64_t hash) const noexcept {
     if (!directory_.empty()) bring_near(&segment_of(hash)[hash % buckets]);
   }
-
-  /// The same for the line behind it, where the first one, which should be near by now, has been too full for all: few keys, but each
-  /// would wait for memory alone.
-  void prefetch_more(std::uint64_t hash) const noexcept {
+  /// The same for many names; to be called some hundred nanoseconds ahead of the call that needs them.
+  void prefetch(std::span<const engine_hash> names, name_hasher hash_of) const noexcept {
     if (directory_.empty()) return;
-    const segment& in = segment_of(hash);
-    const bucket& line = in[hash % buckets];
-    if (line.passed_on != 0 || line.ways_with(0) == 0) bring_near(&in[(hash + 1) % buckets]);
+    for (const engine_hash name : names) {
+      const std::uint64_t hash = hash_of(name);
+      bring_near(&segment_of(hash)[hash % buckets]);
+    }
   }
 
   /// Calls `is_it(place)` for the candidates of a hash until one is accepted. False when there is none.
@@ -68,6 +85,20 @@ class name_table {
 
   /// Takes a place out; nothing happens when it is not there.
   void remove(std::uint64_t hash, std::uint32_t place) noexcept;
+
+  static constexpr std::size_t most_at_once = 64;
+  /// Which of the names given to `add_most` or `remove_most` are still to be done, in order.
+  struct leftover {
+    std::array<std::uint8_t, most_at_once> which;
+    std::size_t count = 0;
+
+    [[nodiscard]] std::span<const std::uint8_t> all() const noexcept { return {which.data(), count}; }
+  };
+  /// Adds place `first + i` for each of up to `most_at_once` names where one line, which should be near, tells that nothing like it is
+  /// there, and has room. Lines that the others will need are brought near. Of equal names only the first can be added here.
+  [[nodiscard]] leftover add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
+  /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
+  [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t bytes() const noexcept;
@@ -87,14 +118,18 @@ class name_table {
     std::uint16_t guests = 0;                ///< bit per way: an entry from an earlier bucket
     std::array<std::uint32_t, ways> places{};
 
+    void clear(std::size_t way) noexcept {
+      tags[way] = 0;
+      if (guests != 0) guests = static_cast<std::uint16_t>(guests & ~(1U << way));
+    }
     /// One bit for each way whose tag is this one; all ways at once.
     [[nodiscard]] unsigned ways_with(std::uint16_t tag) const noexcept {
 #if defined(__SSE2__)
+      const auto* const line = reinterpret_cast<const __m128i*>(this);  // the second load goes on behind the tags, within the line
       const __m128i wanted = _mm_set1_epi16(static_cast<short>(tag));
-      const __m128i first = _mm_cmpeq_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(tags.data())), wanted);
-      const __m128i last = _mm_cmpeq_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tags.data() + ways - 8)), wanted);
-      const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(first, last)));  // the upper byte: ways 2 to 9
-      return (found & 0xFF) | (found >> 14 << 8);
+      const __m128i first = _mm_cmpeq_epi16(_mm_load_si128(line), wanted);
+      const __m128i last = _mm_cmpeq_epi16(_mm_load_si128(line + 1), wanted);
+      return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(first, last))) & ((1U << ways) - 1);
 #else
       unsigned found = 0;
       for (unsigned way = 0; way < ways; ++way) found |= static_cast<unsigned>(tags[way] == tag) << way;
@@ -102,7 +137,7 @@ class name_table {
 #endif
     }
   };
-  static_assert(sizeof(bucket) == 64);
+  static_assert(sizeof(bucket) == 64 && offsetof(bucket, tags) == 0);
   /// At the beginning of a page of memory, so that a directory word has room beside its address.
   struct alignas(4096) segment {
     std::array<bucket, buckets> lines;
@@ -113,7 +148,7 @@ class name_table {
 
   /// What is known of a segment beside its entries.
   struct segment_count {
-    std::uint16_t used = 0;
+    std::int16_t room = 0;   ///< entries it takes before it divides; below 0 where it got more from another that divided
     std::uint16_t bits = 0;  ///< leading bits of the hash that all entries share
   };
   /// Number, address and tag window of a segment in one word: user addresses have 48 bits, of which segments leave the last twelve free.
@@ -139,12 +174,17 @@ class name_table {
     return bits / window_step * window_step;
   }
   static std::uint16_t tag_of(std::uint64_t hash, std::uint64_t window) noexcept {
-    const auto tag = static_cast<std::uint16_t>(hash << window >> 48);
-    return tag == 0 ? std::uint16_t{1} : tag;  // its last bit never divides
+    return static_cast<std::uint16_t>(hash << window >> 48 | 1U);  // never 0; the last bit never divides
+  }
+
+  /// Where an entry goes on that found bucket `at` full: by steps of its own, any odd number, so that full buckets do not fill their
+  /// neighbours.
+  static std::size_t bucket_behind(std::size_t at, std::uint16_t tag) noexcept {
+    return (at + (tag >> 4 | 1U)) % buckets;
   }
 
   [[nodiscard]] std::uint64_t directory_word(std::uint64_t hash) const noexcept {
-    return directory_[bits_ == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - bits_))];
+    return directory_[static_cast<std::size_t>(hash >> shift_)];
   }
   static segment& address_in(std::uint64_t word) noexcept {
     return *reinterpret_cast<segment*>(word & address_mask);
@@ -171,9 +211,9 @@ class name_table {
   /// A word for the directory.
   [[nodiscard]] std::uint64_t new_segment(unsigned bits);
 
-  std::vector<std::uint64_t> directory_;  ///< by the leading `bits_` bits; a segment with fewer bits stands in several places
-  unsigned bits_ = 0;
-  std::vector<segment_count> counts_;                     ///< by number of the segment
+  std::vector<std::uint64_t> directory_;  ///< by the leading bits, at least one; a segment with fewer bits stands in several places
+  unsigned shift_ = 63;                   ///< of a hash, to its leading bits
+  std::vector<segment_count> counts_;     ///< by number of the segment
   std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
   std::vector<large_page> pages_;                         ///< of a large one
   std::size_t size_ = 0;
@@ -185,7 +225,7 @@ bool name_table::find(std::uint64_t hash, IsIt is_it) const {
   const std::uint64_t word = directory_word(hash);
   const segment& in = address_in(word);
   const std::uint16_t tag = tag_of(hash, word & window_mask);
-  for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = (at + 1) % buckets) {
+  for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = bucket_behind(at, tag)) {
     const bucket& line = in[at];
     for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
       if (is_it(line.places[static_cast<std::size_t>(std::countr_zero(rest))])) return true;

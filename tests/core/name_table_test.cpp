@@ -64,6 +64,67 @@ BOOST_AUTO_TEST_CASE(entries_survive_growth_and_removal_of_others) {
   for (const auto& [hash, place] : model) BOOST_REQUIRE(has(table, hash, place));
 }
 
+BOOST_AUTO_TEST_CASE(names_that_come_and_go_together_are_as_if_they_did_one_by_one) {
+  constexpr std::uint64_t seed = 4'711;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  const core::name_hasher hash_of(17);
+  core::name_table table;
+  written all;
+  struct stretch {
+    std::vector<core::engine_hash> names;
+    std::uint32_t first;
+  };
+  std::vector<stretch> there;
+  std::uint32_t next_place = 0;
+  std::size_t names = 0;
+  for (int i = 0; i < 6'000; ++i) {
+    if (there.size() < 10 || random() % 5 < 3) {
+      stretch now{{}, next_place};
+      for (std::uint64_t left = random() % core::name_table::most_at_once + 1; left != 0; --left) {
+        now.names.emplace_back(random());
+        all.hashes.emplace(next_place++, hash_of(now.names.back()));
+      }
+      const auto rest = table.add_most(now.names, hash_of, now.first);
+      for (const std::uint8_t which : rest.all()) BOOST_REQUIRE(table.add(hash_of(now.names[which]), now.first + which, all));
+      names += now.names.size();
+      there.push_back(std::move(now));
+    } else {
+      std::swap(there[random() % there.size()], there.back());
+      const stretch& gone = there.back();
+      const auto rest = table.remove_most(gone.names, hash_of, gone.first);
+      for (const std::uint8_t which : rest.all()) table.remove(hash_of(gone.names[which]), gone.first + which);
+      for (std::uint32_t which = 0; which < gone.names.size(); ++which) {
+        BOOST_REQUIRE(!has(table, hash_of(gone.names[which]), gone.first + which));
+        all.hashes.erase(gone.first + which);
+      }
+      names -= gone.names.size();
+      there.pop_back();
+    }
+    BOOST_REQUIRE(table.size() == names);
+  }
+
+  for (const stretch& each : there) {
+    for (std::uint32_t which = 0; which < each.names.size(); ++which)
+      BOOST_REQUIRE(has(table, hash_of(each.names[which]), each.first + which));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(of_equal_names_that_come_together_only_the_first_is_added_at_once) {
+  const core::name_hasher hash_of(0);
+  core::name_table table;
+  written all;
+  all.hashes.emplace(100, hash_of(core::engine_hash{1}));
+  BOOST_REQUIRE(table.add(hash_of(core::engine_hash{1}), 100, all));
+  const std::vector<core::engine_hash> names{core::engine_hash{2}, core::engine_hash{3}, core::engine_hash{2}, core::engine_hash{1}};
+
+  const auto rest = table.add_most(names, hash_of, 0);
+
+  const std::vector<std::uint8_t> left(rest.all().begin(), rest.all().end());
+  BOOST_TEST((left == std::vector<std::uint8_t>{2, 3}));
+  BOOST_TEST(has(table, hash_of(core::engine_hash{2}), 0));
+}
+
 BOOST_AUTO_TEST_CASE(one_hash_may_lead_to_several_places) {
   // Different names may share a hash; the caller tells them apart, and removal takes the right one.
   written all;
