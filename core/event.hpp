@@ -28,6 +28,8 @@ struct event_scope {
   std::optional<replica_kind> replica;  ///< of a store: what `medium` means to it; see `replica_kind_of`
   std::uint32_t group = 0;          ///< KV-cache group inside the engine; 0 is the first or only one
   bool prefix_complete = true;      ///< false for groups (sliding window, mamba ...) that cannot answer for a whole prefix
+
+  friend bool operator==(const event_scope&, const event_scope&) = default;
 };
 
 /// Consecutive blocks of one chain were committed.
@@ -89,6 +91,7 @@ struct event_batch {
   std::optional<dp_rank> rank;       ///< rank the batch speaks for
   std::vector<event> events;
   std::uint32_t rejected_events = 0; ///< events of this batch that could not be decoded and were left out
+  std::uint32_t joined_events = 0;   ///< events that became part of the one before them, see `counts` for how many there were
   batch_counts counts;               ///< the same by reason, the others by dialect and kind, and words nobody knows
 };
 

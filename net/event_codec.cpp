@@ -1,5 +1,6 @@
 #include "net/event_codec.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "net/event_codec_mooncake.hpp"
@@ -9,6 +10,8 @@
 #include "net/event_codec_vllm.hpp"
 #include "net/event_fields.hpp"
 #include "net/event_members.hpp"
+#include "net/joined_removals.hpp"
+#include "net/plain_events.hpp"
 
 namespace kvc::net {
 namespace {
@@ -17,6 +20,9 @@ using kind = tape_value::kind;
 
 /// Seconds and milliseconds since the epoch differ by so much that the size tells them apart. (Source: kv-events.md section 10, case 13.)
 constexpr double first_millisecond = 1e11;
+
+/// A publisher whose batches are not plain has the short way tried for one in so many.
+constexpr std::uint32_t longest_plain_pause = 64;
 
 /// False when it is no time at all. A number that no clock shows is as good as none: it becomes 0, so that nobody need fear the conversion.
 bool read_time(tape_value from, double& seconds) {
@@ -94,27 +100,51 @@ event_decoder::event_decoder(core::publisher_type type, core::medium_table& medi
     : type_(type), media_(&media), salt_(std::move(salt)) {}
 
 error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {
-  out.timestamp_s = 0;
-  out.rank.reset();
-  forget(out);
+  return decode_plain(payload, out) ? error_code() : decode_by_tape(payload, out);
+}
+
+bool event_decoder::decode_plain(std::span<const std::byte> payload, core::event_batch& out) {
+  if (plain_wait_ > 0) {
+    --plain_wait_;
+    return false;
+  }
+  begin(out);
+  if (read_plain_batch(payload, context_, out)) {
+    plain_pause_ = 0;
+    return true;
+  }
+  plain_pause_ = std::clamp(plain_pause_ * 2, 1U, longest_plain_pause);
+  plain_wait_ = plain_pause_;
+  return false;
+}
+
+error_code event_decoder::decode_by_tape(std::span<const std::byte> payload, core::event_batch& out) {
+  begin(out);
   error_code failure = tape_.parse(payload);
   if (!failure) failure = decode_envelope(tape_value(tape_.nodes().data(), 0), out);
   if (failure) forget(out);
   return failure;
 }
 
-void event_decoder::forget(core::event_batch& out) const {
-  out.events.clear();
-  out.rejected_events = 0;
-  out.counts.reset();
-}
-
-error_code event_decoder::decode_envelope(tape_value root, core::event_batch& out) {
+void event_decoder::begin(core::event_batch& out) {
+  out.timestamp_s = 0;
+  out.rank.reset();
+  forget(out);
   context_.media = media_;
   context_.digests = &digests_;
   context_.counts = &out.counts;
   context_.type = type_;
   context_.salt = salt_;  // here rather than at construction: what points into this object must not survive its being moved
+}
+
+void event_decoder::forget(core::event_batch& out) const {
+  out.events.clear();
+  out.rejected_events = 0;
+  out.joined_events = 0;
+  out.counts.reset();
+}
+
+error_code event_decoder::decode_envelope(tape_value root, core::event_batch& out) {
   batch_parts parts;
   if (root.is(kind::array)) {
     parts = parts_of_array(root);
@@ -152,6 +182,7 @@ reject_reason event_decoder::decode_event(tape_value from, core::event_batch& ou
   if (why == reject_reason::none) why = append_event(fields, context_, out.events);
   if (why != reject_reason::none) return why;
   ++out.counts.events[static_cast<std::size_t>(fields.dialect)][out.events.back().index()];
+  if (join_last_removals(out.events)) ++out.joined_events;
   return why;
 }
 

@@ -56,8 +56,9 @@ struct decode_context {
 /// with `type` (engines). All may stand in one batch, because fleets and even single streams mix them and change in the middle. The batch
 /// is
 /// `[ts, events, rank]`, shorter or longer, or a map of the same, or a single bare event map. A bad event is left out, counted, and costs
-/// its neighbours nothing; members and words nobody knows are counted by name in the batch and skipped. Owner: one stream, on its lane. The
-/// tape is kept between batches.
+/// its neighbours nothing; members and words nobody knows are counted by name in the batch and skipped. Removals that follow each other and
+/// differ in their names only become one event (`joined_removals`). Batches as engines write them nearly always are read without a tape
+/// (`plain_events`), with the same result. Owner: one stream, on its lane. The tape is kept between batches.
 class event_decoder {
  public:
   /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's, and under whose
@@ -68,9 +69,14 @@ class event_decoder {
   /// Errors: those of `msgpack_tape::parse`, `not_a_batch`, `too_many_elements`.
   [[nodiscard]] error_code decode(std::span<const std::byte> payload, core::event_batch& out);
 
+  /// The same without the short way for plain batches: what that is tested against.
+  [[nodiscard]] error_code decode_by_tape(std::span<const std::byte> payload, core::event_batch& out);
+
   [[nodiscard]] const decode_counts& counts() const noexcept { return counts_; }
 
  private:
+  void begin(core::event_batch& out);
+  [[nodiscard]] bool decode_plain(std::span<const std::byte> payload, core::event_batch& out);
   [[nodiscard]] error_code decode_envelope(tape_value root, core::event_batch& out);
   [[nodiscard]] error_code decode_events(tape_value events, core::event_batch& out);
   [[nodiscard]] reject_reason decode_event(tape_value from, core::event_batch& out);
@@ -84,6 +90,8 @@ class event_decoder {
   decode_context context_;
   msgpack_tape tape_;
   decode_counts counts_;
+  std::uint32_t plain_pause_ = 0;  ///< batches for which the short way is not tried after it has led nowhere
+  std::uint32_t plain_wait_ = 0;   ///< of these, how many are still to come
 };
 
 }  // namespace kvc::net

@@ -118,11 +118,9 @@ std::uint32_t read_group(tape_value from) {
   return static_cast<std::uint32_t>(group);
 }
 
-/// Only groups whose blocks stand for the whole prefix may answer for one. A missing kind is a full one (kv-events.md section 10, case 15).
+/// Only groups whose blocks stand for the whole prefix may answer for one. A missing kind is a full one.
 bool is_prefix_complete(tape_value from) {
-  if (!from.is(kind::string)) return true;
-  constexpr std::array<std::string_view, 3> complete{"full_attention", "mla_attention", "sink_full_attention"};
-  return std::ranges::find(complete, from.text()) != complete.end();
+  return !from.is(kind::string) || is_prefix_complete_kind(from.text());
 }
 
 /// Blocks of a remote cache, or of a tier that somebody else owns, say nothing about this instance's own. (kv-events.md section 10,
@@ -282,6 +280,11 @@ std::optional<core::event_kind> kind_of_tag(std::string_view tag) noexcept {
   if (tag == "BlockRemoved") return core::event_kind::removed;
   if (tag == "AllBlocksCleared") return core::event_kind::cleared;
   return std::nullopt;
+}
+
+bool is_prefix_complete_kind(std::string_view kind) noexcept {
+  constexpr std::array<std::string_view, 3> complete{"full_attention", "mla_attention", "sink_full_attention"};
+  return std::ranges::find(complete, kind) != complete.end();
 }
 
 reject_reason take_tag(event_fields& fields, decode_context& context) {

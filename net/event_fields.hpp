@@ -50,6 +50,9 @@ struct event_fields {
 /// What a tag of the engines' forms means; absent: nothing we know.
 [[nodiscard]] std::optional<core::event_kind> kind_of_tag(std::string_view tag) noexcept;
 
+/// Whether blocks of a KV-cache group of this kind stand for the whole prefix before them. (kv-events.md section 10, case 15.)
+[[nodiscard]] bool is_prefix_complete_kind(std::string_view kind) noexcept;
+
 /// Takes the tag (`fields.type`) into `fields.kind`. Reasons: `not_an_event` when it has none, `unknown_tag`; that one is counted by name.
 [[nodiscard]] reject_reason take_tag(event_fields& fields, decode_context& context);
 

@@ -152,6 +152,7 @@ void stream_sink::count(const core::apply_tally& tally) {
       has_whole_clear = has_whole_clear || applier_.clears_everything(std::get<core::cleared_event>(each), batch_);
     }
   }
+  counters.removed_events.add(batch_.joined_events);  // only removals are joined
   counters.batches.add();
   counters.bad_events.add(batch_.rejected_events);
   counters.stored_blocks.add(tally.stored + tally.repeated + tally.moved);
@@ -169,7 +170,7 @@ void stream_sink::count(const core::apply_tally& tally) {
 
   core::stream_status& status = *status_;
   core::stream_status::add(status.batches, 1);
-  core::stream_status::add(status.events, batch_.events.size());
+  core::stream_status::add(status.events, batch_.events.size() + batch_.joined_events);
   core::stream_status::add(status.rejected, batch_.rejected_events);
   core::stream_status::add(status.dropped_orphans, tally.dropped_orphans);
   core::stream_status::add(status.unknown_removals, tally.unknown_removals);

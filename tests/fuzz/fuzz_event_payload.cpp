@@ -16,11 +16,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static event_decoder reader(core::publisher_type::vllm, media);
   static core::event_batch batch;
   static core::event_batch again;
-  if (decoder.decode(std::as_bytes(std::span(data, size)), batch)) {
+  const error_code failed = decoder.decode(std::as_bytes(std::span(data, size)), batch);
+  const error_code same = fuzz::check_both_ways(std::as_bytes(std::span(data, size)), core::publisher_type::automatic, "tenant-salt");
+  fuzz::require(same == failed, "what is refused does not depend on what was read before");
+  if (failed) {
     fuzz::require(batch.events.empty() && batch.rejected_events == 0, "a refused payload leaves nothing behind");
     return 0;
   }
-  fuzz::require(batch.events.size() + batch.rejected_events <= max_batch_events, "events are bounded");
+  fuzz::require(batch.events.size() + batch.joined_events + batch.rejected_events <= max_batch_events, "events are bounded");
   for (const core::event& each : batch.events) fuzz::check_bounds(each);
   fuzz::check_counts(batch);
   for (const event_form form : {event_form::vllm_array, event_form::vllm_map, event_form::mooncake_array}) {

@@ -51,7 +51,7 @@ void check_left_out(reject_reason why, const writing& bad) {
   });
   BOOST_TEST_CONTEXT(to_string(why)) {
     BOOST_TEST(!with.decode(payload));
-    BOOST_TEST(with.batch.events.size() == 2U);
+    BOOST_TEST(with.batch.events.size() + with.batch.joined_events == 2U);
     BOOST_TEST(with.batch.rejected_events == 1U);
     BOOST_TEST(with.rejected(why) == 1U);
   }

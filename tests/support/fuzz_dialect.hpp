@@ -93,11 +93,13 @@ inline int run_dialect(core::publisher_type type, std::initializer_list<event_fo
   static core::event_batch batch;
   static core::event_batch again;
   const std::string payload = payload_of(data, size);
-  if (decoder.decode(std::as_bytes(std::span(payload)), batch)) {
+  const error_code failed = decoder.decode(std::as_bytes(std::span(payload)), batch);
+  require(check_both_ways(std::as_bytes(std::span(payload)), type, {}) == failed, "what is refused is refused always");
+  if (failed) {
     require(batch.events.empty() && batch.rejected_events == 0, "a refused payload leaves nothing behind");
     return 0;
   }
-  require(batch.events.size() + batch.rejected_events <= max_batch_events, "events are bounded");
+  require(batch.events.size() + batch.joined_events + batch.rejected_events <= max_batch_events, "events are bounded");
   for (const core::event& each : batch.events) check_bounds(each);
   check_counts(batch);
   for (const event_form form : forms) check_survives(batch, media, form, reader, again);

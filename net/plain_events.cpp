@@ -1,0 +1,167 @@
+#include "net/plain_events.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "net/event_fields.hpp"
+#include "net/event_hash.hpp"
+#include "net/joined_removals.hpp"
+#include "net/msgpack_cursor.hpp"
+#include "net/plain_fields.hpp"
+
+namespace kvc::net {
+namespace {
+
+/// One batch, front to back.
+class plain_reader {
+ public:
+  plain_reader(std::span<const std::byte> payload, decode_context& with, core::event_batch& out)
+      : from_(payload), with_(&with), fields_(from_, with), out_(&out) {}
+  plain_reader(const plain_reader&) = delete;
+  plain_reader& operator=(const plain_reader&) = delete;
+
+  bool read() {
+    std::uint64_t parts = 0;
+    if (is_map_next()) return from_.take_map(parts) && map_parts(parts) && from_.left() == 0;
+    if (!from_.take_array(parts) || parts < 2 || parts > 3 || !time() || !events()) return false;
+    return (parts == 2 || rank()) && from_.left() == 0;
+  }
+
+ private:
+  [[nodiscard]] bool is_map_next() const { return from_.left() != 0 && ((*from_.at() & 0xf0U) == 0x80 || *from_.at() == 0xde); }
+
+  bool map_parts(std::uint64_t pairs) {
+    constexpr std::array<std::string_view, 3> names{"ts", "events", "data_parallel_rank"};
+    if (pairs < 2 || pairs > names.size()) return false;
+    std::string_view name;
+    if (!from_.take_text(name) || name != names[0] || !time()) return false;
+    if (!from_.take_text(name) || name != names[1] || !events()) return false;
+    return pairs == 2 || (from_.take_text(name) && name == names[2] && rank());
+  }
+
+  /// Seconds of this century; the general way knows about others, and milliseconds.
+  bool time() {
+    constexpr double sooner = 1e11;
+    return from_.take_real(out_->timestamp_s) && out_->timestamp_s >= 0 && out_->timestamp_s <= sooner;
+  }
+
+  bool rank() {
+    std::uint32_t number = 0;
+    if (from_.take_nil()) return true;
+    if (!from_.take_u32(number)) return false;
+    out_->rank = core::dp_rank{number};
+    return true;
+  }
+
+  bool events() {
+    std::uint64_t left = 0;
+    if (!from_.take_array(left) || left > max_batch_events) return false;
+    while (left > 0) {
+      if (!event()) return false;
+      --left;
+      left -= repeats(left);
+    }
+    return true;
+  }
+
+  bool event() {
+    const unsigned char* const begin = from_.at();
+    const bool is_map = is_map_next();
+    std::uint64_t length = 0;
+    std::string_view tag;
+    if (!(is_map ? from_.take_map(length) : from_.take_array(length)) || length < 2) return false;
+    if (is_map && (!from_.take_text(tag) || tag != "type")) return false;
+    if (!from_.take_text(tag)) return false;
+    const std::optional<core::event_kind> kind = kind_of_tag(tag);
+    if (kind == core::event_kind::stored) {
+      if (!stored(is_map, length - 1)) return false;
+    } else if (kind != core::event_kind::removed || !removed(is_map, length - 1)) {
+      return false;
+    }
+    count_ = &out_->counts.events[static_cast<std::size_t>(dialect_of(is_map))][static_cast<std::size_t>(*kind)];
+    ++*count_;
+    like_ = {};
+    if (const unsigned char* const name = fields_.only_name_at(); name != nullptr) {
+      like_ = {begin, static_cast<std::size_t>(name - begin), static_cast<std::size_t>(from_.at() - begin)};
+    }
+    return true;
+  }
+
+  /// As `read_array` and `read_map` of event_codec.cpp decide, of what is plain.
+  [[nodiscard]] core::event_dialect dialect_of(bool is_map) const {
+    using core::event_dialect;
+    if (with_->type == core::publisher_type::sglang) return is_map ? event_dialect::sglang_map : event_dialect::sglang_array;
+    if (!is_map) return event_dialect::vllm_array;
+    return with_->type == core::publisher_type::tensorrt_llm ? event_dialect::tensorrt_llm : event_dialect::vllm_map;
+  }
+
+  bool stored(bool is_map, std::uint64_t fields) {
+    auto& event = std::get<core::stored_event>(out_->events.emplace_back(std::in_place_type<core::stored_event>));
+    if (!fields_.read(is_map, fields, {&event.scope, &event.hashes, &event})) return false;
+    event.has_tokens = !event.tokens.empty();
+    if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return false;
+    const bool is_chain = event.has_tokens || event.parent;
+    return !is_chain || !has_repeats(event.hashes, with_->sorted);
+  }
+
+  bool removed(bool is_map, std::uint64_t fields) {
+    core::removed_event event;
+    if (!fields_.read(is_map, fields, {&event.scope, &event.hashes})) return false;
+    out_->events.emplace_back(std::move(event));
+    if (join_last_removals(out_->events)) ++out_->joined_events;
+    return true;
+  }
+
+  /// Takes removals that are like the last event to the byte, but for the one name in them. Answers how many.
+  std::uint64_t repeats(std::uint64_t most) {
+    if (like_.begin == nullptr) return 0;
+    const std::size_t behind = like_.name + wide_name_bytes;
+    auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
+    std::uint64_t taken = 0;
+    const unsigned char* at = from_.at();
+    for (; taken < most && static_cast<std::size_t>(from_.end() - at) >= like_.length; ++taken, at += like_.length) {
+      const bool is_like =
+          std::memcmp(at, like_.begin, like_.name + 1) == 0 && std::memcmp(at + behind, like_.begin + behind, like_.length - behind) == 0;
+      if (!is_like) break;
+      if (names->size() == most_joined_names) {
+        core::event_scope same = std::get<core::removed_event>(out_->events.back()).scope;
+        names = &std::get<core::removed_event>(out_->events.emplace_back(core::removed_event{std::move(same), {}, false})).hashes;
+      } else {
+        ++out_->joined_events;
+      }
+      names->push_back(wide_name(at + like_.name));
+    }
+    from_.go_to(at);
+    *count_ += static_cast<std::uint32_t>(taken);
+    return taken;
+  }
+
+  /// An event that the next ones may be like.
+  struct pattern {
+    const unsigned char* begin = nullptr;  ///< null: the last event is none that may be repeated
+    std::size_t name = 0;                  ///< where the name with its format stands in it
+    std::size_t length = 0;
+  };
+
+  msgpack_cursor from_;
+  decode_context* with_;
+  plain_fields fields_;
+  core::event_batch* out_;
+  std::uint32_t* count_ = nullptr;  ///< of events of the dialect and kind of the last one
+  pattern like_;
+};
+
+}  // namespace
+
+bool read_plain_batch(std::span<const std::byte> payload, decode_context& with, core::event_batch& out) {
+  // A mooncake publisher's arrays and maps are read by other rules, and what is larger might have more values than a tape takes.
+  if (with.type == core::publisher_type::mooncake || payload.size() > msgpack_tape::max_nodes) return false;
+  return plain_reader(payload, with, out).read();
+}
+
+}  // namespace kvc::net

@@ -1,0 +1,227 @@
+#include "net/plain_fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "net/event_fields.hpp"
+#include "net/token_list.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr unsigned char wide_integer = 0xcf;
+
+}  // namespace
+
+/// What a value means to an event. Each may come once.
+enum class plain_fields::field : std::uint8_t {
+  names,
+  parent,
+  tokens,
+  block_size,
+  medium,
+  lora,
+  extra_keys,
+  group,
+  spec_kind,
+  rank,
+  locality,
+  unused,  ///< any scalar
+  unsaid,  ///< nil: with another value the event is not plain
+};
+
+struct plain_fields::known_member {
+  std::string_view name;
+  field what;
+};
+
+struct plain_fields::layout {
+  // As in event_members.cpp, those that engines send; any other is for the general way.
+  static constexpr std::array<known_member, 23> members{{
+      {"block_hashes", field::names},
+      {"parent_block_hash", field::parent},
+      {"token_ids", field::tokens},
+      {"block_size", field::block_size},
+      {"lora_id", field::unused},
+      {"medium", field::medium},
+      {"lora_name", field::lora},
+      {"extra_keys", field::extra_keys},
+      {"group_idx", field::group},
+      {"kv_cache_spec_kind", field::spec_kind},
+      {"kv_cache_spec_sliding_window", field::unused},
+      {"locality", field::locality},
+      {"ownership", field::unsaid},
+      {"session_id", field::unused},
+      {"cache_salt", field::unsaid},
+      {"event_id", field::unused},
+      {"timestamp", field::unused},
+      {"dp_rank", field::rank},
+      {"block_mm_infos", field::unsaid},
+      {"remaining_copy_counts", field::unused},
+      {"event_version", field::unused},
+      {"token_offset", field::unused},
+      {"group_id", field::group},
+  }};
+
+  // As in event_codec_vllm.cpp, by the index in an array behind the tag. The last is in no hash, and the general way does not look at it.
+  static constexpr std::array<field, 11> stored{field::names,  field::parent,    field::tokens, field::block_size,
+                                                field::unused, field::medium,    field::lora,   field::extra_keys,
+                                                field::group,  field::spec_kind, field::unused};
+  static constexpr std::array<field, 3> removed{field::names, field::medium, field::group};
+};
+
+core::engine_hash wide_name(const unsigned char* at) noexcept {
+  std::uint64_t name = 0;
+  for (std::size_t i = 1; i < wide_name_bytes; ++i) name = name << 8 | at[i];  // compilers make one load of it
+  return core::engine_hash{name};
+}
+
+bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& into) {
+  into_ = into;
+  seen_ = 0;
+  name_at_ = nullptr;
+  return (is_map ? by_name(fields) : by_position(fields)) && has(field::names);
+}
+
+bool plain_fields::by_position(std::uint64_t fields) {
+  const std::span<const field> places = into_.stored != nullptr ? std::span<const field>(layout::stored) : layout::removed;
+  if (fields > places.size()) return false;
+  return std::ranges::all_of(places.first(fields), [this](field what) { return one(what); });
+}
+
+/// Publishers write their members in the same order every time: the one that is looked for is mostly the one behind the last.
+bool plain_fields::by_name(std::uint64_t fields) {
+  const known_member* expected = layout::members.begin();
+  for (; fields > 0; --fields) {
+    std::string_view name;
+    if (!from_->take_text(name)) return false;
+    const known_member* known = expected;
+    if (known == layout::members.end() || known->name != name) known = std::ranges::find(layout::members, name, &known_member::name);
+    if (known == layout::members.end() || !one(known->what)) return false;
+    expected = known + 1;
+  }
+  return true;
+}
+
+bool plain_fields::one(field what) {
+  if (what == field::unused) return from_->skip_scalar();
+  if (from_->take_nil()) return !has(what);  // as if it were not there, unless it takes back what was said
+  if (has(what)) return false;
+  seen_ |= 1U << static_cast<unsigned>(what);
+  std::string_view text;
+  switch (what) {
+    case field::names:
+      return names();
+    case field::parent:
+      return parent();
+    case field::tokens:
+      return tokens();
+    case field::block_size:
+      return from_->take_u32(into_.scope->block_size);
+    case field::medium:
+      return medium();
+    case field::lora:
+      return adapter();
+    case field::extra_keys:
+      return no_keys();
+    case field::group:
+      return from_->take_u32(into_.scope->group);
+    case field::spec_kind:
+      return group_kind();
+    case field::rank:
+      return rank();
+    case field::locality:
+      return from_->take_text(text) && text == "LOCAL";
+    case field::unused:
+    case field::unsaid:
+      break;
+  }
+  return false;
+}
+
+bool plain_fields::names() {
+  std::uint64_t count = 0;
+  if (!from_->take_array(count) || count > max_event_hashes || count > from_->left()) return false;
+  const auto is_wide_next = [this] { return from_->left() >= wide_name_bytes && *from_->at() == wide_integer; };
+  if (count == 1 && into_.stored == nullptr && is_wide_next()) name_at_ = from_->at();
+  into_.names->resize(count);
+  for (core::engine_hash& each : *into_.names) {
+    if (is_wide_next()) {
+      each = wide_name(from_->at());
+      from_->go_to(from_->at() + wide_name_bytes);
+    } else if (!name(each)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool plain_fields::name(core::engine_hash& into) {
+  std::uint64_t bits = 0;
+  bool is_negative = false;
+  if (!from_->take_integer(bits, is_negative)) return false;
+  into = core::engine_hash{bits};
+  return true;
+}
+
+bool plain_fields::parent() {
+  return into_.stored != nullptr && name(into_.stored->parent.emplace());
+}
+
+bool plain_fields::tokens() {
+  std::uint64_t count = 0;
+  if (into_.stored == nullptr || !from_->take_array(count) || count > max_event_tokens || count > from_->left()) return false;
+  into_.stored->tokens.resize(count);
+  const unsigned char* const behind = read_u32_list(from_->at(), from_->end(), into_.stored->tokens.data(), count);
+  if (behind == nullptr) return false;
+  from_->go_to(behind);
+  return true;
+}
+
+bool plain_fields::medium() {
+  std::string_view word;
+  if (!from_->take_text(word) || word.empty()) return false;
+  if (word != with_->last_medium) {
+    core::medium_id found{};
+    if (!with_->media->find(word, found) || !core::medium_table::is_known_word(found, word)) return false;
+    with_->last_medium = word;
+    with_->last_medium_id = found;
+  }
+  into_.scope->medium = with_->last_medium_id;
+  return true;
+}
+
+bool plain_fields::adapter() {
+  std::string_view text;
+  if (!from_->take_text(text)) return false;
+  into_.scope->lora = text;
+  return true;
+}
+
+bool plain_fields::group_kind() {
+  std::string_view text;
+  if (!from_->take_text(text)) return false;
+  into_.scope->prefix_complete = is_prefix_complete_kind(text);
+  return true;
+}
+
+bool plain_fields::rank() {
+  std::uint32_t number = 0;
+  if (!from_->take_u32(number)) return false;
+  into_.scope->rank = core::dp_rank{number};
+  return true;
+}
+
+/// A list of blocks none of which has a key of its own.
+bool plain_fields::no_keys() {
+  std::uint64_t count = 0;
+  if (!from_->take_array(count) || count > from_->left()) return false;
+  for (; count > 0; --count) {
+    if (!from_->take_nil()) return false;
+  }
+  return true;
+}
+
+}  // namespace kvc::net

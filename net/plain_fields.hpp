@@ -1,0 +1,65 @@
+// The fields of one event that is written plainly, each read where it stands. See plain_events.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/event.hpp"
+#include "net/event_codec.hpp"
+#include "net/msgpack_cursor.hpp"
+
+namespace kvc::net {
+
+/// Where the fields of an event go.
+struct plain_target {
+  core::event_scope* scope = nullptr;
+  std::vector<core::engine_hash>* names = nullptr;
+  core::stored_event* stored = nullptr;  ///< null: it is a removal
+};
+
+/// A name of its full width, with its format; all bytes of it are there.
+inline constexpr std::size_t wide_name_bytes = 9;
+[[nodiscard]] core::engine_hash wide_name(const unsigned char* at) noexcept;
+
+/// Reads the fields of one event after the other. Every member that answers false has met something that is not plain. Pure but for the
+/// context's memory of media; one owner.
+class plain_fields {
+ public:
+  /// Both outlive the reader.
+  plain_fields(msgpack_cursor& from, decode_context& with) noexcept : from_(&from), with_(&with) {}
+
+  /// Takes the fields behind the tag, as a map's pairs or by their position; names must be among them.
+  [[nodiscard]] bool read(bool is_map, std::uint64_t fields, const plain_target& into);
+
+  /// Where the only name of the removal that was read last stands in full width; null: it is none like that.
+  [[nodiscard]] const unsigned char* only_name_at() const noexcept { return name_at_; }
+
+ private:
+  enum class field : std::uint8_t;
+  struct known_member;
+  struct layout;
+
+  [[nodiscard]] bool by_position(std::uint64_t fields);
+  [[nodiscard]] bool by_name(std::uint64_t fields);
+  [[nodiscard]] bool has(field what) const noexcept { return (seen_ & 1U << static_cast<unsigned>(what)) != 0; }
+  [[nodiscard]] bool one(field what);
+  [[nodiscard]] bool names();
+  [[nodiscard]] bool name(core::engine_hash& into);
+  [[nodiscard]] bool parent();
+  [[nodiscard]] bool tokens();
+  [[nodiscard]] bool medium();
+  [[nodiscard]] bool group_kind();
+  [[nodiscard]] bool adapter();
+  [[nodiscard]] bool rank();
+  [[nodiscard]] bool no_keys();
+
+  msgpack_cursor* from_;
+  decode_context* with_;
+  plain_target into_;  ///< of the event in hand
+  unsigned seen_ = 0;  ///< fields that were not nil, by bit
+  const unsigned char* name_at_ = nullptr;
+};
+
+}  // namespace kvc::net

@@ -1,0 +1,225 @@
+// The short way for plain batches against the general one: whatever arrives, nobody can tell which was taken.
+#include "net/plain_events.hpp"
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include <boost/test/unit_test.hpp>
+
+#include "net/event_encode.hpp"
+#include "net/joined_removals.hpp"
+#include "tests/net/decoding.hpp"
+#include "tests/support/same_batch.hpp"
+
+namespace {
+
+using namespace kvc;
+using namespace kvc::net;
+using namespace kvc::net::test;
+
+constexpr core::publisher_type types[] = {core::publisher_type::automatic, core::publisher_type::vllm,
+                                          core::publisher_type::sglang,    core::publisher_type::tensorrt_llm,
+                                          core::publisher_type::standard,  core::publisher_type::mooncake};
+
+/// Batches of every form, with what engines send mostly and what they send now and then.
+class batch_source {
+ public:
+  explicit batch_source(std::uint64_t seed) : random_(seed) {}
+
+  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+
+  std::string payload() {
+    core::event_batch batch;
+    batch.timestamp_s = below(8) == 0 ? 0.0 : 1763700000.5;
+    if (below(2) == 0) batch.rank = core::dp_rank{static_cast<std::uint32_t>(below(3))};
+    const std::uint64_t odd = below(3) == 0 ? 8 : 1'000'000;  // most batches have nothing rare in them
+    for (std::uint64_t left = below(12); left > 0; --left) add(batch, odd);
+    std::string bytes;
+    const encode_options with{.form = static_cast<event_form>(below(event_form_count)), .binary_hashes = below(odd) == 0};
+    encode_batch(batch, media_, with, bytes);
+    return bytes;
+  }
+
+  void spoil(std::string& bytes) {
+    if (bytes.empty()) return;
+    switch (below(3)) {
+      case 0:
+        bytes.resize(below(bytes.size() + 1));
+        break;
+      case 1:
+        bytes[below(bytes.size())] = static_cast<char>(random_());
+        break;
+      default: {
+        constexpr unsigned char likely[] = {0x00, 0x80, 0x90, 0x91, 0xa0, 0xc0, 0xc4, 0xcb, 0xcc, 0xcd, 0xce, 0xcf, 0xd3, 0xd9, 0xdc, 0xff};
+        const std::string put(1, static_cast<char>(likely[below(std::size(likely))]));
+        bytes.replace(below(bytes.size()), below(3), put);
+      }
+    }
+  }
+
+ private:
+  core::event_scope scope(std::uint64_t odd) {
+    core::event_scope scope;
+    scope.block_size = 4;
+    scope.medium = below(odd) == 0 ? std::nullopt : std::optional(static_cast<core::medium_id>(below(odd) == 0 ? below(3) : 0));
+    if (below(odd) == 0) scope.lora = "adapter";
+    if (below(odd) == 0) scope.salt = "salt";
+    if (below(odd) == 0) scope.group = static_cast<std::uint32_t>(below(3));
+    scope.prefix_complete = below(odd) != 0;
+    return scope;
+  }
+
+  std::vector<core::engine_hash> names(std::uint64_t most) {
+    std::vector<core::engine_hash> some(below(most) + (below(50) == 0 ? 0 : 1));
+    for (auto& each : some) each = core::engine_hash{random_() >> (below(4) == 0 ? below(64) : 0)};
+    return some;
+  }
+
+  void add(core::event_batch& batch, std::uint64_t odd) {
+    if (below(2) == 0) {  // a row of removals, as engines write them; now and then so many that one event has no room for them
+      const core::event_scope where = scope(odd);
+      for (std::uint64_t left = below(30) == 0 ? 600 : 1 + below(9); left > 0; --left) {
+        batch.events.emplace_back(core::removed_event{where, names(below(odd) == 0 ? 300 : 1), false});
+      }
+      return;
+    }
+    if (below(odd) == 0) {
+      batch.events.emplace_back(core::cleared_event{});
+      return;
+    }
+    core::stored_event stored;
+    stored.scope = scope(odd);
+    stored.hashes = names(below(8) == 0 ? 40 : 6);
+    if (below(2) == 0) stored.parent = below(odd) == 0 && !stored.hashes.empty() ? stored.hashes.front() : core::engine_hash{random_()};
+    if (below(odd) == 0 && stored.hashes.size() > 1) stored.hashes.back() = stored.hashes.front();
+    if (below(odd) != 0) stored.tokens.resize(stored.hashes.size() * 4);
+    for (auto& token : stored.tokens) token = static_cast<std::uint32_t>(below(128'000) >> below(17));
+    stored.has_tokens = !stored.tokens.empty();
+    if (below(odd) == 0) stored.extra_keys = {"", samples::from_hex("91a178")};
+    batch.events.emplace_back(std::move(stored));
+  }
+
+  core::medium_table media_;
+  std::mt19937_64 random_;
+};
+
+/// Decodes both ways, with decoders that know nothing yet.
+bool agree(const std::string& payload, core::publisher_type type) {
+  core::medium_table media;
+  core::medium_table other_media;
+  event_decoder quick(type, media, "tenant-salt");
+  event_decoder slow(type, other_media, "tenant-salt");
+  core::event_batch batch;
+  core::event_batch other;
+  for (int times = 0; times < 2; ++times) {  // the second time words are known
+    if (quick.decode(samples::as_payload(payload), batch) != slow.decode_by_tape(samples::as_payload(payload), other)) return false;
+    if (!kvc::test::is_same(batch, other) || quick.counts().rejected != slow.counts().rejected || media.size() != other_media.size())
+      return false;
+  }
+  return true;
+}
+
+bool is_plain(const std::string& payload, core::publisher_type type) {
+  core::medium_table media;
+  core::event_batch batch;
+  decode_context context;
+  context.media = &media;
+  context.counts = &batch.counts;
+  context.type = type;
+  return read_plain_batch(samples::as_payload(payload), context, batch);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plain_events)
+
+BOOST_AUTO_TEST_CASE(both_ways_say_the_same_of_what_publishers_write) {
+  // Every form, under every registration, plain or not.
+  const std::uint64_t first_seed = std::random_device()();
+  BOOST_TEST_MESSAGE("first seed " << first_seed);
+  for (std::uint64_t seed = first_seed; seed < first_seed + 3'000; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      batch_source source(seed);
+      const std::string payload = source.payload();
+      BOOST_TEST_REQUIRE(agree(payload, types[source.below(std::size(types))]));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(both_ways_say_the_same_of_what_was_damaged) {
+  // A byte or two wrong, or the end missing: what is refused, and for which reason, is the same.
+  const std::uint64_t first_seed = std::random_device()();
+  BOOST_TEST_MESSAGE("first seed " << first_seed);
+  for (std::uint64_t seed = first_seed; seed < first_seed + 20'000; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      batch_source source(seed);
+      std::string payload = source.payload();
+      for (std::uint64_t changes = 1 + source.below(3); changes > 0; --changes) source.spoil(payload);
+      BOOST_TEST_REQUIRE(agree(payload, types[source.below(std::size(types))]));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_engines_write_mostly_is_plain) {
+  // The short way is of use only while it is taken: maps and arrays of every engine with a chain, its tokens, and evictions.
+  core::medium_table media;
+  core::event_batch batch;
+  batch.timestamp_s = 1763700000.5;
+  core::stored_event stored;
+  stored.scope.medium = core::medium_id::gpu;
+  stored.scope.block_size = 4;
+  stored.hashes = {core::engine_hash{~0ULL}, core::engine_hash{1}};
+  stored.parent = core::engine_hash{1ULL << 63};
+  stored.tokens = {1, 2, 300, 70'000, 5, 6, 7, 8};
+  stored.has_tokens = true;
+  batch.events.emplace_back(stored);
+  for (std::uint64_t name = 1ULL << 40; name < (1ULL << 40) + 5; ++name) {
+    batch.events.emplace_back(core::removed_event{stored.scope, {core::engine_hash{name}}, false});
+  }
+  for (const auto& [form, type] : {std::pair(event_form::vllm_map, core::publisher_type::vllm),
+                                   {event_form::vllm_map_batch, core::publisher_type::automatic},
+                                   {event_form::vllm_array, core::publisher_type::vllm},
+                                   {event_form::vllm_2025_04, core::publisher_type::vllm},
+                                   {event_form::vllm_2026_02, core::publisher_type::automatic},
+                                   {event_form::sglang_2025_05, core::publisher_type::sglang},
+                                   {event_form::sglang_2026_02, core::publisher_type::sglang},
+                                   {event_form::sglang_map, core::publisher_type::sglang},
+                                   {event_form::tensorrt_llm_relay, core::publisher_type::tensorrt_llm}}) {
+    std::string payload;
+    encode_batch(batch, media, {.form = form}, payload);
+    BOOST_TEST_CONTEXT("form " << static_cast<int>(form)) {
+      BOOST_TEST(is_plain(payload, type));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(removals_in_a_row_become_one_and_are_counted_as_many) {
+  // Engines write an event for every block they evict; whoever reads the counters sees what was written.
+  core::event_batch batch;
+  for (std::uint64_t i = 0; i < 600; ++i) {
+    core::removed_event removed;
+    removed.scope.medium = i < 500 ? core::medium_id::gpu : core::medium_id::cpu;
+    removed.hashes = {core::engine_hash{~i}};
+    batch.events.emplace_back(removed);
+  }
+  for (const event_form form : {event_form::vllm_map, event_form::vllm_array, event_form::standard}) {
+    decoding with;
+    std::string payload;
+    encode_batch(batch, with.media, {.form = form}, payload);
+    BOOST_TEST_REQUIRE(!with.decode(payload));
+    const auto& events = with.batch.events;
+    BOOST_TEST_REQUIRE(events.size() == 3U);
+    BOOST_TEST(std::get<core::removed_event>(events[0]).hashes.size() == most_joined_names);
+    BOOST_TEST(std::get<core::removed_event>(events[1]).hashes.size() == 500U - most_joined_names);
+    BOOST_TEST((std::get<core::removed_event>(events[2]).scope.medium == core::medium_id::cpu));
+    BOOST_TEST((std::get<core::removed_event>(events[2]).hashes.back() == core::engine_hash{~599ULL}));
+    BOOST_TEST(with.batch.joined_events == 597U);
+    std::uint64_t counted = 0;
+    for (const auto& kinds : with.batch.counts.events) counted += kinds[static_cast<std::size_t>(core::event_kind::removed)];
+    BOOST_TEST(counted == 600U);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

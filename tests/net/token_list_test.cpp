@@ -1,0 +1,136 @@
+#include "net/token_list.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "net/msgpack_tape.hpp"
+
+namespace {
+
+using namespace kvc::net;
+
+/// Bytes on the heap to their last one, where a read past the end is noticed.
+struct exact_bytes {
+  explicit exact_bytes(const std::string& from) : size(from.size()), bytes(std::make_unique<unsigned char[]>(size)) {
+    std::copy(from.begin(), from.end(), bytes.get());
+  }
+  [[nodiscard]] const unsigned char* begin() const { return bytes.get(); }
+  [[nodiscard]] const unsigned char* end() const { return bytes.get() + size; }
+
+  std::size_t size;
+  std::unique_ptr<unsigned char[]> bytes;
+};
+
+/// A number of one of the widths that `widths` names by its bits: a byte, 1, 2, 4 bytes.
+std::uint32_t some_number(std::mt19937_64& random, unsigned widths) {
+  constexpr std::uint32_t first[] = {0, 0x80, 0x100, 0x1'0000};
+  constexpr std::uint32_t last[] = {0x7f, 0xff, 0xffff, 0xffff'ffff};
+  unsigned width = 0;
+  do {
+    width = static_cast<unsigned>(random() % 4);
+  } while ((widths >> width & 1U) == 0);
+  return first[width] + static_cast<std::uint32_t>(random() % (std::uint64_t{last[width]} - first[width] + 1));
+}
+
+std::string written(std::span<const std::uint32_t> numbers) {
+  std::string bytes;
+  msgpack_writer writer(bytes);
+  for (const std::uint32_t each : numbers) writer.unsigned_integer(each);
+  return bytes;
+}
+
+/// Both readers on the same bytes. Answers how many bytes they have taken, nothing when they refuse, and fails the test when they differ.
+std::ptrdiff_t read_both(const std::string& from, std::size_t count, std::vector<std::uint32_t>& numbers) {
+  const exact_bytes bytes(from);
+  std::vector<std::uint32_t> slowly(count);
+  numbers.assign(count, 0);
+  const unsigned char* const fast = read_u32_list(bytes.begin(), bytes.end(), numbers.data(), count);
+  const unsigned char* const slow = read_u32_list_scalar(bytes.begin(), bytes.end(), slowly.data(), count);
+  BOOST_TEST_REQUIRE((fast == slow));
+  if (fast == nullptr) return -1;
+  BOOST_TEST_REQUIRE((numbers == slowly));
+  return fast - bytes.begin();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(token_lists)
+
+BOOST_AUTO_TEST_CASE(what_the_library_writes_is_read_back) {
+  // Every mixture of widths and every length around those that are read in one go.
+  const std::uint64_t seed = std::random_device()();
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::uint32_t> read;
+  for (unsigned widths = 1; widths < 16; ++widths) {
+    for (std::size_t count = 0; count < 80; ++count) {
+      BOOST_TEST_CONTEXT("widths " << widths << ", " << count << " numbers") {
+        std::vector<std::uint32_t> numbers(count);
+        for (std::uint32_t& each : numbers) each = some_number(random, widths);
+        const std::string bytes = written(numbers);
+        BOOST_TEST_REQUIRE(read_both(bytes, count, read) == static_cast<std::ptrdiff_t>(bytes.size()));
+        BOOST_TEST_REQUIRE((read == numbers));
+        // The same with something behind it, which is none of the list's.
+        BOOST_TEST_REQUIRE(read_both(bytes + std::string(100, '\xc0'), count, read) == static_cast<std::ptrdiff_t>(bytes.size()));
+        BOOST_TEST_REQUIRE((read == numbers));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_ends_too_soon_is_none) {
+  // Wherever the bytes end: nothing behind them may be looked at, and a part is not taken for the whole.
+  const std::uint64_t seed = std::random_device()();
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::uint32_t> numbers(60);
+  for (std::uint32_t& each : numbers) each = some_number(random, 0b1111);
+  const std::string bytes = written(numbers);
+  std::vector<std::uint32_t> read;
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    BOOST_TEST_REQUIRE(read_both(bytes.substr(0, length), numbers.size(), read) == -1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_value_of_another_kind_spoils_a_list) {
+  // Wherever it stands, and whatever it is: the general way decides what it means.
+  for (unsigned format = 0x80; format < 0x100; ++format) {
+    if (format >= 0xcc && format <= 0xce) continue;
+    for (std::size_t where = 0; where < 40; ++where) {
+      std::string bytes;
+      for (std::size_t i = 0; i < 40; ++i) bytes += i == where ? std::string(1, static_cast<char>(format)) : std::string("\xcd\x80\xcd");
+      bytes += std::string(80, '\1');
+      std::vector<std::uint32_t> read;
+      BOOST_TEST_REQUIRE(read_both(bytes, 40, read) == -1);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(both_readers_agree_on_anything) {
+  // Lists with bytes changed, and bytes that never were a list.
+  const std::uint64_t first_seed = std::random_device()();
+  BOOST_TEST_MESSAGE("first seed " << first_seed);
+  std::vector<std::uint32_t> read;
+  for (std::uint64_t seed = first_seed; seed < first_seed + 20'000; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      std::mt19937_64 random(seed);
+      std::vector<std::uint32_t> numbers(random() % 60);
+      for (std::uint32_t& each : numbers) each = some_number(random, 1 + static_cast<unsigned>(random() % 15));
+      std::string bytes = written(numbers);
+      for (std::uint64_t changes = random() % 4; changes > 0 && !bytes.empty(); --changes) {
+        constexpr char likely[] = {'\xcc', '\xcd', '\xce', '\xcf', '\x7f', '\x80', '\xc0', '\x00'};
+        bytes[random() % bytes.size()] = random() % 2 == 0 ? likely[random() % 8] : static_cast<char>(random());
+      }
+      (void)read_both(bytes, random() % 80, read);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
