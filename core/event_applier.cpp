@@ -12,8 +12,9 @@ const event_scope& scope_of(const event& what) {
   return std::visit([](const auto& each) -> const event_scope& { return each.scope; }, what);
 }
 
-applier_options of_one_worker(const event_applier::options& all) {
+applier_options of_one_worker(const event_applier::options& all, std::shared_ptr<orphan_line> orphans) {
   return {.max_orphans = all.max_orphans,
+          .orphans = std::move(orphans),
           .lane = all.lane,
           .max_partitions = all.max_partitions,
           .recipe = all.recipe,
@@ -29,7 +30,8 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       member_(who),
       catalog_(&partitions),
       limits_(std::move(limits)),
-      home_(from, who, partitions, of_one_worker(limits_)),
+      orphans_(std::make_shared<orphan_line>(limits_.max_orphans)),
+      home_(from, who, partitions, of_one_worker(limits_, orphans_)),
       own_backend_(from.backend_id),
       speaks_for_ranks_(from.type == publisher_type::tensorrt_llm) {}
 
@@ -66,7 +68,7 @@ worker_applier* event_applier::open(const owner& whose) {
   who.id = *number;
   who.key.rank = whose.rank;
   try {
-    auto made = std::make_unique<worker_applier>(as, who, *catalog_, of_one_worker(limits_));
+    auto made = std::make_unique<worker_applier>(as, who, *catalog_, of_one_worker(limits_, orphans_));
     if (made->pool() != nullptr) made->pool()->pass_time(now_);
     return others_.emplace(whose, std::move(made)).first->second.get();
   } catch (const std::invalid_argument&) {  // the partition has been given up and opened again under another seed
@@ -207,6 +209,21 @@ void event_applier::leave() {
   for (const auto& [whose, each] : others_) each->leave();
 }
 
+std::optional<event_applier::owner> event_applier::next_owner(const std::optional<owner>& last, std::optional<dp_rank> only) const {
+  const owner first{registration_.worker.rank, {}};
+  const auto is_wanted = [&only](const owner& whose) { return !only || whose.rank == *only; };
+  if (!last && is_wanted(first)) return first;
+  auto next = !last || *last == first ? others_.begin() : others_.upper_bound(*last);
+  while (next != others_.end() && !is_wanted(next->first)) ++next;
+  if (next == others_.end()) return std::nullopt;
+  return next->first;
+}
+
+const lane_blocks& event_applier::blocks_of(const owner& whose) const {
+  const auto found = others_.find(whose);
+  return found == others_.end() ? home_.blocks() : found->second->blocks();
+}
+
 std::uint64_t event_applier::held_on(medium_id medium) const noexcept {
   std::uint64_t held = home_.blocks().held_on(medium);
   for (const auto& [whose, each] : others_) held += each->blocks().held_on(medium);
@@ -217,6 +234,12 @@ std::size_t event_applier::names() const noexcept {
   std::size_t known = home_.blocks().names();
   for (const auto& [whose, each] : others_) known += each->blocks().names();
   return known;
+}
+
+std::size_t event_applier::bytes() const noexcept {
+  std::size_t kept = home_.blocks().bytes();
+  for (const auto& [whose, each] : others_) kept += each->blocks().bytes();
+  return kept;
 }
 
 std::size_t event_applier::orphans() const noexcept {

@@ -37,7 +37,7 @@ class event_applier {
   static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
 
   struct options {
-    std::size_t max_orphans = 65'536;       ///< per worker
+    std::size_t max_orphans = 65'536;       ///< of the stream, all its ranks together
     std::shared_ptr<lane_names> lane = {};  ///< see lane_blocks::options
     std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
     /// Gives out the number of a further worker; none: everything belongs to the registered one.
@@ -46,6 +46,14 @@ class event_applier {
     std::chrono::milliseconds pool_settle{1'000};  ///< how long no new part of a block may come before those seen are taken for all
     std::function<medium_id()> pool_mixed = {};    ///< the medium of a pool's blocks whose parts lie on several; none: they count nowhere
     std::function<void()> pool_wake = {};          ///< called on any lane when `catch_up_some` has something to do
+  };
+
+  /// Whose blocks an event is about: one of the stream's workers.
+  struct owner {
+    dp_rank rank{};
+    std::string backend;  ///< empty: the stream's own
+
+    friend auto operator<=>(const owner&, const owner&) = default;
   };
 
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -92,14 +100,18 @@ class event_applier {
     return others_.empty() && applier_of(cleared.scope, batch, false) == &home_ && home_.clears_everything(cleared);
   }
 
-  /// Blocks of the worker the stream is registered for.
-  [[nodiscard]] const lane_blocks& blocks() const noexcept { return home_.blocks(); }
+  /// The worker behind `last`, of a rank if one is given: the registered one comes first (where `last` is absent), then the others in their
+  /// order. None behind the last. Workers stay as long as the stream.
+  [[nodiscard]] std::optional<owner> next_owner(const std::optional<owner>& last, std::optional<dp_rank> only) const;
+  /// What one of them holds.
+  [[nodiscard]] const lane_blocks& blocks_of(const owner& whose) const;
 
   // Over all workers of the stream; see lane_blocks and worker_applier.
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept;
   [[nodiscard]] std::size_t names() const noexcept;
   [[nodiscard]] std::size_t orphans() const noexcept;
   [[nodiscard]] std::size_t uncounted() const noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] std::size_t owners() const noexcept { return 1 + others_.size(); }
 
   /// Calls `visit(rank, blocks)` for every worker but the one the stream is registered for.
@@ -109,14 +121,6 @@ class event_applier {
   }
 
  private:
-  /// Whose blocks an event is about.
-  struct owner {
-    dp_rank rank{};
-    std::string backend;  ///< empty: the stream's own
-
-    friend auto operator<=>(const owner&, const owner&) = default;
-  };
-
   [[nodiscard]] dp_rank rank_of(const event_scope& scope, const event_batch& batch);
   /// Null: there is none, or no room for another one.
   [[nodiscard]] worker_applier* applier_of(const event_scope& scope, const event_batch& batch, bool may_open);
@@ -130,6 +134,7 @@ class event_applier {
   member member_;
   catalog* catalog_;
   options limits_;
+  std::shared_ptr<orphan_line> orphans_;  ///< of all its workers
   worker_applier home_;
   std::map<owner, std::unique_ptr<worker_applier>> others_;
   std::string own_backend_;  ///< empty: none has been named yet

@@ -11,13 +11,16 @@
 namespace kvc::core {
 
 lane_blocks::lane_blocks(options with)
-    : options_(std::move(with)), holdings_(options_.worker, options_.lane ? options_.lane : std::make_shared<lane_names>()) {}
+    : options_(std::move(with)),
+      holdings_(options_.worker, options_.lane ? options_.lane : std::make_shared<lane_names>()),
+      ages_(options_.orphans ? options_.orphans : std::make_shared<orphan_line>(options_.max_orphans)) {}
 
 lane_blocks::~lane_blocks() {
   apply_tally nobody_reads;
   while (!clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads)) continue;
   // A clearing that was under way may have been a narrower one, which the loop above only finished.
   while (known_ != 0) (void)clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads);
+  while (!waiting_.empty()) forget_orphan(waiting_.begin()->first);  // the line may be longer-lived
 }
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +19,7 @@
 #include "core/lane_holdings.hpp"
 #include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/orphan_line.hpp"
 #include "core/snapshot.hpp"
 #include "core/store_command.hpp"
 
@@ -32,7 +32,7 @@ namespace kvc::core {
 /// moves there. A parent's name is looked up in the partition of the store; a placeholder (`by_name`) means the block of its name in any
 /// partition the worker is a member of. A block whose parent's name is unknown stands where its own name is known to stand, else it is
 /// an orphan: it is kept, waits under the parent's name, and joins when that or its own name becomes known, together with everything that
-/// waits behind it; orphans are bounded and those told of least recently go first. A name is forgotten when the last copy on the last medium goes, and a later
+/// waits behind it; orphans are bounded, by stream, and those told of least recently go first. A name is forgotten when the last copy on the last medium goes, and a later
 /// store behind it is an orphan again until it returns.
 ///
 /// Most blocks are plain (see lane_holdings) and cost no memory per worker; names that mean something a list cannot tell are odd and kept
@@ -45,8 +45,9 @@ class lane_blocks {
   struct options {
     worker_id worker{};
     bool copy_counting = true;         ///< a removal takes one copy away; false: it takes the name away
-    std::size_t max_orphans = 65'536;  ///< 0: none are kept
+    std::size_t max_orphans = 65'536;  ///< 0: none are kept; where no line is given
     std::shared_ptr<lane_names> lane = {};  ///< names shared with the other workers of the lane; null: the worker has its own
+    std::shared_ptr<orphan_line> orphans = {};  ///< with the other workers of the stream, whose bound it keeps; null: one of its own
     bool explains_names = false;       ///< tells the pools of a partition what the names mean that they watch (see name_board)
   };
 
@@ -114,7 +115,7 @@ class lane_blocks {
     local_hash local{};
     std::uint16_t home = 0;
     boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> copies;
-    std::list<engine_hash>::iterator age;
+    orphan_line::list::iterator age;
   };
 
   /// Where the worker's part of a pass of eviction stands.
@@ -186,7 +187,7 @@ class lane_blocks {
   eviction_walk evicting_;
   std::unordered_map<engine_hash, orphan> waiting_;
   std::unordered_multimap<engine_hash, engine_hash> children_;  ///< parent's name -> names of orphans behind it
-  std::list<engine_hash> orphan_ages_;                          ///< oldest first
+  std::shared_ptr<orphan_line> ages_;                           ///< never null
   std::array<std::uint64_t, max_media> held_{};
 };
 

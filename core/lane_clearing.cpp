@@ -78,8 +78,9 @@ void lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const 
 }
 
 void lane_blocks::clear_orphans(media_mask which, std::span<const partition* const> only) {
-  for (auto age = orphan_ages_.begin(); age != orphan_ages_.end();) {
-    const engine_hash name = *age++;
+  for (auto age = ages_->all().begin(); age != ages_->all().end();) {
+    const auto [of, name] = *age++;
+    if (of != this) continue;
     orphan& lost = waiting_.at(name);
     if (!is_among(lost.home, only)) continue;
     auto& media = lost.copies;

@@ -53,7 +53,9 @@ void each_plain_stretch(const holding& of, Visit visit) {
 void lane_blocks::begin_dump(dump_cursor& at) const {
   at.homes_ = homes_;
   for (const auto& home : homes_) at.is_wanted_.push_back(at.only_.matches(home->key()));
-  at.waiting_.assign(orphan_ages_.begin(), orphan_ages_.end());
+  for (const auto& [of, name] : ages_->all()) {
+    if (of == this) at.waiting_.push_back(name);
+  }
 }
 
 bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const {

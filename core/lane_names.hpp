@@ -74,7 +74,7 @@ class lane_names final : private named_records {
   /// Brings near what `find`, `fit` or `close` will need for these names, at most 64 of them; worth it some hundred nanoseconds ahead.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
-  /// The same where the lines are wanted at once: those asked for before only need what lies behind them.
+  /// The same for an event that is applied now: not again for names that have been asked for while it was still to come.
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
   /// Follows `name` from the table to its list (step 2), and from its list to its run (step 3), bringing near what comes next. A guess: the

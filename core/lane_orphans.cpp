@@ -91,24 +91,24 @@ void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_ta
 
 void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally) {
   leave_known_place(name, medium, tally);  // it stands in another partition: the newest store has moved it out of there
-  if (options_.max_orphans == 0) {
+  if (ages_->most() == 0) {
     ++tally.dropped_orphans;
     return;
   }
   auto existing = waiting_.find(name);
   if (existing == waiting_.end()) {
-    while (waiting_.size() >= options_.max_orphans) {
-      forget_orphan(orphan_ages_.front());
+    while (ages_->is_full()) {
+      const orphan_line::entry oldest = ages_->all().front();
+      oldest.of->forget_orphan(oldest.name);
       ++tally.dropped_orphans;
     }
-    orphan_ages_.push_back(name);
-    found.age = std::prev(orphan_ages_.end());
+    found.age = ages_->add(*this, name);
     if (found.parent) children_.emplace(*found.parent, name);
     existing = waiting_.emplace(name, std::move(found)).first;
     ++tally.orphaned;
   } else {
     orphan& known = existing->second;
-    orphan_ages_.splice(orphan_ages_.end(), orphan_ages_, known.age);  // told of again: as young as any
+    ages_->renew(known.age);
     if (found.parent) {  // the newest word about its place counts
       if (known.parent != found.parent) {
         unlink_from_parent(name, known);
@@ -141,7 +141,7 @@ void lane_blocks::unlink_from_parent(engine_hash child, const orphan& which) {
 void lane_blocks::forget_orphan(engine_hash name) {
   const auto found = waiting_.find(name);
   unlink_from_parent(name, found->second);
-  orphan_ages_.erase(found->second.age);
+  ages_->remove(found->second.age);
   waiting_.erase(found);
 }
 

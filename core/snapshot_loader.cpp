@@ -137,7 +137,7 @@ bool snapshot_loader::load_waiting(const dump_slice& slice, const dump_slice::wa
   if (!is_within(told.first_copy, told.count, slice.waiting_copies.size())) return false;
   const auto all = std::span(slice.waiting_copies).subspan(told.first_copy, told.count);
   if (!std::ranges::all_of(all, [](const auto& each) { return each.count != 0 && is_medium(each.medium); })) return false;
-  if (late_.waiting.size() >= into_->options_.max_orphans) return true;  // no worker has more; a longer list is none of ours
+  if (late_.waiting.size() >= into_->ages_->most()) return true;  // no stream has more; a longer list is none of ours
   dump_slice::waiting_name kept = told;
   kept.first_copy = static_cast<std::uint32_t>(late_.waiting_copies.size());
   late_.waiting.push_back(kept);

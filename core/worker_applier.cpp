@@ -43,6 +43,7 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
                .copy_counting = from.copy_counting,
                .max_orphans = limits.max_orphans,
                .lane = limits.lane,
+               .orphans = limits.orphans,
                .explains_names = from.worker.kind == publisher_class::engine}),
       pages_(blocks_, from.copy_counting),
       uncounted_(from.copy_counting) {

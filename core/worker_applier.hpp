@@ -24,6 +24,7 @@ class recipe_notes;
 /// What one worker's applier keeps to; see event_applier::options.
 struct applier_options {
   std::size_t max_orphans = 65'536;
+  std::shared_ptr<orphan_line> orphans = {};  ///< of the stream; null: the bound is the worker's own
   std::shared_ptr<lane_names> lane = {};
   std::size_t max_partitions = 256;
   std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named

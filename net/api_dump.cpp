@@ -1,5 +1,6 @@
 #include "net/api_dump.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -26,9 +27,12 @@ struct dump_choice {
   std::optional<core::dp_rank> rank;
   core::dump_filter partitions;
 
-  [[nodiscard]] bool matches(const core::worker_key& key) const {
-    return (!instance || *instance == key.instance) && (!rank || *rank == key.rank) &&
-           (!partitions.tenant || *partitions.tenant == key.tenant);
+  /// Whether the stream speaks for a worker that is meant.
+  [[nodiscard]] bool matches(const service_info& stream) const {
+    const core::worker_key& key = stream.registration.worker;
+    return (!instance || *instance == key.instance) && (!partitions.tenant || *partitions.tenant == key.tenant) &&
+           (!rank || *rank == key.rank ||
+            std::ranges::any_of(*stream.status->ranks.list(), [this](const auto& each) { return each->rank == *rank; }));
   }
 };
 
@@ -89,15 +93,16 @@ std::uint64_t milliseconds_now() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
 }
 
-/// Goes from worker to worker and has each told on its own lane, a slice at a time; what is told is written down on the session's lane.
+/// Goes from stream to stream and has the workers of each told on its own lane, a slice at a time; what is told is written down on the
+/// session's lane.
 class dump_body final : public http_body {
  public:
-  dump_body(fleet_service& fleet, const core::medium_table& media, wire_form form, core::dump_filter only,
-            std::vector<service_info> workers, std::unique_ptr<dump_permit> permit)
+  dump_body(fleet_service& fleet, const core::medium_table& media, wire_form form, dump_choice choice, std::vector<service_info> streams,
+            std::unique_ptr<dump_permit> permit)
       : fleet_(fleet),
         is_compact_(form == wire_form::msgpack),
-        only_(std::move(only)),
-        workers_(std::move(workers)),
+        choice_(std::move(choice)),
+        streams_(std::move(streams)),
         permit_(std::move(permit)),
         compact_(media),
         events_(media, milliseconds_now()) {}
@@ -105,53 +110,64 @@ class dump_body final : public http_body {
   asio::awaitable<progress> next(lane&, std::string& into) override {
     if (!std::exchange(has_begun_, true)) is_compact_ ? dump_encoder::header(into) : void(into += '[');
     while (into.size() < piece_bytes) {
-      if (at_ == workers_.size()) {
-        is_compact_ ? dump_encoder::end_of_dump(workers_.size(), into) : void(into += "\n]\n");
+      if (at_ == streams_.size()) {
+        is_compact_ ? dump_encoder::end_of_dump(workers_, into) : void(into += "\n]\n");
         co_return progress::last;
       }
-      const bool is_first = turn_ == nullptr;
-      if (is_first) turn_ = std::make_shared<dump_turn>(only_);
-      co_await fleet_.dump_some(workers_[at_].worker, turn_);
-      if (is_first) begin_worker(into);
-      blocks_ += turn_->slice.blocks();
-      if (is_compact_) {
-        compact_.slice(turn_->slice, into);
-      } else {
-        events_.slice(owner_, homes_, turn_->slice, into);
-      }
-      if (turn_->is_last) end_worker(into);
+      if (turn_ == nullptr) turn_ = std::make_shared<dump_turn>(choice_.partitions, choice_.rank);
+      co_await fleet_.dump_some(streams_[at_].worker, turn_);
+      if (turn_->is_first_of_owner) begin_worker(into);
+      if (is_telling_) tell(into);
+      if (!turn_->is_last) continue;
+      turn_.reset();
+      ++at_;
     }
     co_return progress::piece;
   }
 
  private:
   void begin_worker(std::string& into) {
-    const core::registration& from = workers_[at_].registration;
-    owner_ = {.worker = from.worker, .backend_id = from.backend_id, .copy_counting = from.copy_counting, .seqno = turn_->seqno};
+    const core::registration& from = streams_[at_].registration;
+    const core::event_applier::owner& whose = *turn_->owner;
+    owner_ = {.worker = from.worker,
+              .backend_id = whose.backend.empty() ? from.backend_id : whose.backend,
+              .copy_counting = from.copy_counting,
+              .seqno = turn_->seqno};
+    owner_.worker.rank = whose.rank;
     homes_.clear();
     blocks_ = 0;
-    for (const auto& each : turn_->cursor.homes()) homes_.push_back({each->key(), each->seed()});
+    is_telling_ = true;
+    ++workers_;
+    for (const auto& each : turn_->cursor->homes()) homes_.push_back({each->key(), each->seed()});
     if (!is_compact_) return;
     dump_encoder::owner(owner_, into);
     for (const dump_home& each : homes_) dump_encoder::home(each, into);
   }
 
-  void end_worker(std::string& into) {
+  void tell(std::string& into) {
+    blocks_ += turn_->slice.blocks();
+    if (is_compact_) {
+      compact_.slice(turn_->slice, into);
+    } else {
+      events_.slice(owner_, homes_, turn_->slice, into);
+    }
+    if (!turn_->is_last_of_owner) return;
     if (is_compact_) dump_encoder::end({turn_->seqno, blocks_}, into);
-    turn_.reset();
-    ++at_;
+    is_telling_ = false;
   }
 
   fleet_service& fleet_;
   bool is_compact_;
-  core::dump_filter only_;
-  std::vector<service_info> workers_;
+  dump_choice choice_;
+  std::vector<service_info> streams_;
   std::unique_ptr<dump_permit> permit_;
   dump_encoder compact_;
   dump_event_writer events_;
   bool has_begun_ = false;
-  std::size_t at_ = 0;               ///< the worker in hand
+  std::size_t at_ = 0;               ///< the stream in hand
   std::shared_ptr<dump_turn> turn_;  ///< its dump, once begun
+  std::size_t workers_ = 0;          ///< begun so far
+  bool is_telling_ = false;          ///< the last of them is not at its end
   dump_owner owner_;
   std::vector<dump_home> homes_;
   std::uint64_t blocks_ = 0;  ///< told of it
@@ -163,18 +179,18 @@ http_reply dump_blocks(const api_context& context, std::atomic<std::size_t>& run
   dump_choice choice;
   if (const checked wrong = read_choice(request, choice)) return reply_with(*wrong, request.answer_form);
   const auto fleet = context.fleet.view().get();
-  std::vector<service_info> workers;
+  std::vector<service_info> streams;
   for (const service_info& each : *fleet) {
-    if (choice.matches(each.registration.worker)) workers.push_back(each);
+    if (choice.matches(each)) streams.push_back(each);
   }
-  if (workers.empty()) {
+  if (streams.empty()) {
     return reply_with(refusal{refusal_kind::service_not_found, "no registered publisher matches"}, request.answer_form);
   }
   auto permit = std::make_unique<dump_permit>(running);
   if (!permit->is_valid())
     return reply_with(refusal{refusal_kind::overloaded, "too many dumps are being made; try again"}, request.answer_form);
-  auto body = std::make_shared<dump_body>(context.fleet, context.media, request.answer_form, std::move(choice.partitions),
-                                          std::move(workers), std::move(permit));
+  auto body = std::make_shared<dump_body>(context.fleet, context.media, request.answer_form, std::move(choice), std::move(streams),
+                                          std::move(permit));
   return stream_reply(std::move(body), request.answer_form);
 }
 

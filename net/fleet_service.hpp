@@ -13,6 +13,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "core/catalog.hpp"
+#include "core/event_applier.hpp"
 #include "core/eviction.hpp"
 #include "core/published.hpp"
 #include "core/recipe_watch.hpp"
@@ -67,14 +68,19 @@ struct stream_settings {
 
 class stream_listener;
 
-/// The dump of one worker as it goes to and fro between lanes.
+/// The dump of what one stream's workers hold as it goes to and fro between lanes: one after the other, the registered one first.
 struct dump_turn {
-  explicit dump_turn(core::dump_filter only) : cursor(std::move(only)) {}
+  explicit dump_turn(core::dump_filter which, std::optional<core::dp_rank> rank = {}) : only(std::move(which)), only_rank(rank) {}
 
-  core::dump_cursor cursor;
+  core::dump_filter only;
+  std::optional<core::dp_rank> only_rank;    ///< absent: every rank the stream speaks for
+  std::optional<core::dump_cursor> cursor;   ///< of the worker in hand
+  std::optional<core::event_applier::owner> owner;  ///< whose blocks the last call told
+  bool is_first_of_owner = false;           ///< that call was the first for this worker
+  bool is_last_of_owner = false;            ///< and the last
   core::dump_slice slice;                   ///< told by the last call
   std::optional<core::seqno> seqno;         ///< newest batch applied at that moment; absent: none, or one was being applied
-  bool is_last = false;                     ///< nothing is left to tell
+  bool is_last = false;                     ///< nothing is left to tell of any worker
   std::weak_ptr<stream_listener> from;      ///< filled in by the first call; locked on the worker's lane only
   std::optional<std::size_t> lane;          ///< likewise
   std::optional<std::uint64_t> generation;  ///< of the publisher at the first call; another one's seqnos mean nothing here

@@ -94,11 +94,24 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
 }
 
 asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn) {
+  const bool is_new = !turn->owner || turn->is_last_of_owner;
+  turn->is_first_of_owner = false;
+  turn->is_last_of_owner = true;
   turn->is_last = true;
   turn->seqno.reset();
+  turn->slice.clear();
   const auto alive = self.lock();
   if (!alive) co_return;
-  turn->is_last = alive->sink_.blocks().dump_some(turn->cursor, alive->settings_->blocks_per_turn, turn->slice);
+  const core::event_applier& workers = alive->sink_.workers();
+  if (is_new) {
+    const auto next = workers.next_owner(turn->owner, turn->only_rank);
+    if (!next) co_return;
+    turn->owner = next;
+    turn->cursor.emplace(turn->only);
+    turn->is_first_of_owner = true;
+  }
+  turn->is_last_of_owner = workers.blocks_of(*turn->owner).dump_some(*turn->cursor, alive->settings_->blocks_per_turn, turn->slice);
+  turn->is_last = turn->is_last_of_owner && !workers.next_owner(turn->owner, turn->only_rank);
   const std::uint64_t generation = alive->machine_.so_far().generation;
   if (!turn->generation) turn->generation = generation;
   const bool is_settled = !alive->sink_.is_in_between() && !alive->stopping_ && *turn->generation == generation;

@@ -40,7 +40,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] static asio::awaitable<void> shut_down(std::shared_ptr<stream_listener> self);
 
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
-  [[nodiscard]] std::size_t bytes() const override { return sink_.blocks().bytes(); }
+  [[nodiscard]] std::size_t bytes() const override { return sink_.workers().bytes(); }
 
   void take_changes(changed_objects what) override;
   void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,

@@ -54,7 +54,8 @@ class stream_sink {
   /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
   [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
 
-  [[nodiscard]] const core::lane_blocks& blocks() const noexcept { return applier_.blocks(); }
+  /// For looking at what the stream's workers hold.
+  [[nodiscard]] const core::event_applier& workers() const noexcept { return applier_; }
 
   /// Counts a message, batch or event that could not be understood, and logs it: the first ones, then ever fewer, so that a publisher of
   /// rubbish cannot flood the log. `number` absent: the message had none.

@@ -19,8 +19,7 @@ using namespace kvc::test::applier;
 struct owned_stream : stream {
   worker_numbers numbers;
 
-  explicit owned_stream(const registration& with) : stream(with) {
-    event_applier::options limits;
+  explicit owned_stream(const registration& with, event_applier::options limits = {}) : stream(with) {
     limits.next_worker = [this] { return std::optional(worker_id{100 + numbers.next()->get()}); };
     applier = std::make_unique<kvc::core::event_applier>(with, who, all, limits);
   }
@@ -74,6 +73,33 @@ event_scope of_backend(std::string name) {
 }
 
 BOOST_AUTO_TEST_SUITE(event_applier_owners)
+
+BOOST_AUTO_TEST_CASE(the_bound_of_what_waits_is_the_streams_and_not_each_ranks) {
+  // A publisher that speaks for many ranks must not be able to fill the memory once per rank; the oldest goes, whosever it is.
+  event_applier::options limits;
+  limits.max_orphans = 2;
+  owned_stream at(registered(publisher_type::vllm), limits);
+  const auto store_behind = [&at](std::uint32_t rank, std::uint64_t parent, std::uint64_t name, const words& tokens) {
+    stored_event made;
+    made.parent = engine_hash{parent};
+    made.hashes = names({name});
+    made.tokens = tokens;
+    made.has_tokens = true;
+    at.apply_for(rank, made);
+  };
+  store_behind(1, 11, 12, {5, 6});
+  store_behind(2, 21, 22, {5, 6});
+  BOOST_TEST(at.tally.dropped_orphans == 0U);
+  store_behind(2, 22, 23, {9, 10});
+
+  BOOST_TEST(at.tally.dropped_orphans == 1U);
+  BOOST_TEST(at.applier->orphans() == 2U);
+  at.store_for(1, 11, {1, 2});
+  at.store_for(2, 21, {1, 2});
+  const auto depths = at.by_rank({1, 2, 5, 6, 9, 10});
+  BOOST_TEST(depths.at(1) == 1U);
+  BOOST_TEST(depths.at(2) == 3U);
+}
 
 BOOST_AUTO_TEST_CASE(a_batch_speaks_for_the_rank_it_carries) {
   // A relay has one port for all ranks; what rank 1 holds and clears is not rank 0's.

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(an_event_may_speak_about_another_partition) {
   BOOST_TEST(at.depth({1, 2}, all_media, with_lora("sql")) == 1U);
   BOOST_TEST(at.depth({1, 2}, all_media, {.tenant = "t", .model = "n", .lora = "", .salt = "s", .block_size = block_size}) == 1U);
   at.remove({11, 12});  // a removal needs the name only
-  BOOST_TEST(at.applier->blocks().names() == 1U);
+  BOOST_TEST(at.applier->names() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(partitions_of_a_stream_are_bounded) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_clear_of_a_pool_or_of_the_standard_means_every_medium) {
     at.store({11}, {1, 2}, on(medium_id::disk));
     at.store({12}, {3, 4}, on(medium_id::cpu));
     at.clear();
-    BOOST_TEST(at.applier->blocks().names() == 0U);
+    BOOST_TEST(at.applier->names() == 0U);
   }
 }
 
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_clear_takes_the_partitions_that_agree_with_what_it_names)
   for (const auto& [scope, names_left] : left) {
     const auto at = filled();
     at->clear(scope);
-    BOOST_TEST(at->applier->blocks().names() == names_left);
+    BOOST_TEST(at->applier->names() == names_left);
     BOOST_TEST(at->all.view().get()->partitions.size() == 4U);  // a clear opens nothing
   }
 }
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(large_batches_are_applied_in_turns) {
   BOOST_TEST(at.tally.stored == 11U);
   BOOST_TEST(at.tally.removed == 10U);
   BOOST_TEST(at.depth({7, 7}) == 1U);
-  BOOST_TEST(at.applier->blocks().names() == 1U);
+  BOOST_TEST(at.applier->names() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(leaving_and_dropping_end_a_worker) {

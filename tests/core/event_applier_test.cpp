@@ -108,12 +108,12 @@ BOOST_AUTO_TEST_CASE(tokens_that_do_not_fit_the_names_are_never_distributed_amon
   at.store({11, 12}, {1, 2, 3});
   at.store({13}, {1, 2, 3, 4});
   BOOST_TEST(at.depth({1, 2, 3, 4}) == 0U);
-  BOOST_TEST(at.applier->blocks().names() == 0U);
-  BOOST_TEST(at.applier->blocks().orphans() == 3U);
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.applier->orphans() == 3U);
 
   at.store({11}, {1, 2});  // now it is known what one of them is
   BOOST_TEST(at.depth({1, 2}) == 1U);
-  BOOST_TEST(at.applier->blocks().orphans() == 2U);
+  BOOST_TEST(at.applier->orphans() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_tracked_and_never_counted) {
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(standard_hashes_mean_the_same_in_every_group) {
     BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
     at.apply(removed_event{.scope = in_group(3), .hashes = made.hashes});
     BOOST_TEST(at.depth({1, 2, 3, 4}) == 0U);
-    BOOST_TEST(at.applier->blocks().names() == 0U);
+    BOOST_TEST(at.applier->names() == 0U);
   }
 }
 

@@ -193,7 +193,7 @@ class random_run {
     } else if (!naive_.engines[which].empty()) {
       const auto gone = std::next(naive_.engines[which].begin(), below(naive_.engines[which].size()));
       // Copies are counted: one is taken away for each store.
-      while (engines_[which]->applier->blocks().names() == naive_.engines[which].size()) engines_[which]->apply(remove_of({gone->first}));
+      while (engines_[which]->applier->names() == naive_.engines[which].size()) engines_[which]->apply(remove_of({gone->first}));
       naive_.engines[which].erase(gone);
     }
   }

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_becomes_blocks_and_leaves_as_one) {
   at.remove({22});
   BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6, 7, 8}) == 2U);
   at.remove({21});
-  BOOST_TEST(at.applier->blocks().names() == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
   BOOST_TEST(at.tally.unknown_removals == 0U);
 }
 
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_placed_behind_a_chunk_that_ends_inside_a_block) 
   at.apply(next);
 
   BOOST_TEST(at.depth({1, 2, 3, 4, 6, 7}) == 2U);
-  BOOST_TEST(at.applier->blocks().orphans() == 1U);
+  BOOST_TEST(at.applier->orphans() == 1U);
   next.scope = of_size(3);  // as a page of another size it goes on where the chunk ended
   next.hashes = names({13});
   next.tokens = {6, 7, 8};
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_copy_without_tokens_takes_all_blocks_of_its_chunk) {
   BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::gpu)) == 0U);
   BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::cpu)) == 2U);
   at.remove({21}, on(medium_id::cpu));
-  BOOST_TEST(at.applier->blocks().names() == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(key_lists_cannot_be_taken_apart) {
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(small_pages_are_joined_to_blocks) {
   BOOST_TEST(at.reach({10, 11, 12, 13, 14, 15, 16, 17}) == 1U);
   at.clear();
   BOOST_TEST(at.reach({10, 11, 12, 13}) == 0U);
-  BOOST_TEST(at.applier->blocks().names() == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_block_stands_where_all_of_its_pages_are) {
@@ -279,8 +279,8 @@ BOOST_AUTO_TEST_CASE(random_trees_of_pages_agree_with_a_strict_model) {
       for (auto& [name, each] : pages) {
         if (each.is_held) at.remove({name});
       }
-      BOOST_TEST(at.applier->blocks().names() == 0U);
-      BOOST_TEST(at.applier->blocks().orphans() == 0U);
+      BOOST_TEST(at.applier->names() == 0U);
+      BOOST_TEST(at.applier->orphans() == 0U);
     }
   }
 }

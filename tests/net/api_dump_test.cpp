@@ -141,6 +141,25 @@ BOOST_FIXTURE_TEST_CASE(tells_only_what_is_asked_for, dump_fixture) {
   }
 }
 
+BOOST_FIXTURE_TEST_CASE(tells_of_every_rank_that_a_stream_speaks_for, dump_fixture) {
+  // Once, only the registered rank was told, and a dump of the partition looked complete without the others.
+  publish(first, 0, stored_payload({11}, {}, tokens_from(0, 1)));
+  publish(first, 0, test::stored_for_rank_payload(7, {77}, tokens_from(0, 1)));
+  publish(second, 1, stored_payload({22}, {}, tokens_from(0, 1)));
+
+  const raw_answer all = get("/dump?instance_id=e");
+  BOOST_TEST(lines_with(all, "stored") == 3U);
+  BOOST_TEST(lines_with(all, R"("dp_rank":7)") == 1U);
+  const raw_answer seventh = get("/dump?instance_id=e&dp_rank=7");
+  BOOST_TEST(lines_with(seventh, "stored") == 1U);
+  BOOST_TEST(has(seventh, R"("engine_hashes":[77])"));
+  BOOST_TEST(get("/dump?dp_rank=8").status == 404);
+  const auto workers = test::restore(compact("/dump?instance_id=e").body, media);
+  BOOST_REQUIRE(workers.size() == 3U);
+  BOOST_TEST(workers[1].owner.worker.rank.get() == 7U);
+  BOOST_TEST(test::depth_of(workers[1], 2, locals_of(tokens_from(0, 1))) == 1U);
+}
+
 BOOST_FIXTURE_TEST_CASE(refuses_what_it_cannot_tell, dump_fixture) {
   // With the words every other route uses.
   BOOST_TEST(get("/dump?instance_id=nobody").status == 404);

@@ -156,8 +156,8 @@ BOOST_AUTO_TEST_CASE(edge_case_05_nil_means_absent_everywhere) {
     for (int i = 0; i < 5; ++i) to.nil();
   })));
   BOOST_TEST(at.with.batch.rejected_events == 0U);
-  BOOST_TEST(at.applier->blocks().names() == 0U);
-  BOOST_TEST(at.applier->blocks().orphans() == 1U);
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.applier->orphans() == 1U);
   at.say(event_form::vllm_map, stored_of({.names = {2}, .tokens = {10, 11}}));  // with tokens a nil parent is the root
   BOOST_TEST(at.depth({10, 11}) == 1U);
 }

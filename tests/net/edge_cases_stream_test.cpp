@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(edge_case_06_an_unknown_parent_is_never_taken_for_a_root) {
   heard_stream at(publisher_type::vllm);
   at.say(event_form::vllm_map, stored_of({.names = {2, 3}, .tokens = {3, 4, 5, 6}, .parent = 1}));
   BOOST_TEST(at.depth({3, 4, 5, 6}) == 0U);
-  BOOST_TEST(at.applier->blocks().orphans() == 2U);
+  BOOST_TEST(at.applier->orphans() == 2U);
   at.say(event_form::vllm_array, stored_of({.names = {1}, .tokens = {1, 2}}));
   BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 3U);
 }
