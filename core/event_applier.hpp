@@ -37,7 +37,7 @@ class event_applier {
   static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
 
   struct options {
-    std::size_t max_orphans = 65'536;       ///< of the stream, all its ranks together
+    std::size_t max_orphans = 65'536;       ///< of the stream, all its ranks together; names that a pool cannot explain yet: per backend
     std::shared_ptr<lane_names> lane = {};  ///< see lane_blocks::options
     std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
     /// Gives out the number of a further worker; none: everything belongs to the registered one.

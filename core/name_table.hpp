@@ -34,7 +34,7 @@ class name_hasher {
   std::uint64_t salt_;
 };
 
-/// What the places of a table lead to. A table keeps 16 bits of each hash, and asks here for the whole where it divides.
+/// What the places of a table lead to. A table keeps 15 bits of each hash, and asks here for the whole where it divides.
 class named_records {
  public:
   /// The hash under which `place` was added.

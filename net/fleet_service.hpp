@@ -121,8 +121,8 @@ class fleet_service {
   /// Ends the streams that match and removes every block of theirs before it completes. Answers their keys; empty when none matched.
   [[nodiscard]] asio::awaitable<std::vector<core::worker_key>> remove(selector which);
 
-  /// Tells some more of a worker's blocks into `turn`, on the worker's lane, some `blocks_per_turn` at a time; events go on in between. An
-  /// unregistered worker has nothing more to tell. May be awaited on any lane, one call per turn at a time. Lifetimes: the service outlives
+  /// Tells some more of the blocks of a stream's workers into `turn`, on its lane, some `blocks_per_turn` at a time; events go on in between.
+  /// `worker` is the registered one. An unregistered stream has nothing more to tell. May be awaited on any lane, one call per turn at a time. Lifetimes: the service outlives
   /// the call, the call keeps the turn. Deadline: none, nothing is waited for but other lanes; the caller may stop listening.
   [[nodiscard]] asio::awaitable<void> dump_some(core::worker_id worker, std::shared_ptr<dump_turn> turn);
 
