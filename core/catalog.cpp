@@ -7,21 +7,24 @@
 namespace kvc::core {
 namespace {
 
-auto member_order(const member& each) { return std::tie(each.key.instance, each.key.rank, each.key.kind, each.key.tenant, each.id); }
+auto member_order(const member& each) {
+  return std::tie(each.key->instance, each.key->rank, each.key->kind, each.key->tenant, each.id);
+}
+bool is_before(const member& left, const member& right) { return member_order(left) < member_order(right); }
 
 /// Which pools lend to whom, from scratch: membership changes are rare.
-match_scope scope_of(const std::vector<member>& members) {
+match_scope scope_of(const member_list& members) {
   match_scope scope;
   for (const member& pool : members) {
-    if (pool.key.kind != publisher_class::pool) continue;
+    if (pool.key->kind != publisher_class::pool) continue;
     if (pool.shared_pool) {
       scope.pools.push_back(pool.id);
       continue;
     }
     private_pool lent{.pool = pool.id, .users = {}};
     for (const member& user : members) {
-      const bool is_same = user.key.instance == pool.key.instance && user.key.tenant == pool.key.tenant;
-      if (is_same && user.key.kind == publisher_class::engine) lent.users.push_back(user.id);
+      const bool is_same = user.key->instance == pool.key->instance && user.key->tenant == pool.key->tenant;
+      if (is_same && user.key->kind == publisher_class::engine) lent.users.push_back(user.id);
     }
     if (lent.users.empty()) lent.users.push_back(pool.id);
     scope.private_pools.push_back(std::move(lent));
@@ -41,10 +44,10 @@ std::shared_ptr<name_board> names_of(const catalog_view& all, const partition_ke
   return nullptr;
 }
 
-std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, std::vector<member> members) {
+/// Precondition: sorted.
+std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, member_list members) {
   auto view = std::make_shared<partition_view>();
   view->partition = std::move(home);
-  std::ranges::sort(members, [](const member& left, const member& right) { return member_order(left) < member_order(right); });
   view->scope = scope_of(members);
   view->members = std::move(members);
   view->by_worker = member_map(view->members);
@@ -63,16 +66,18 @@ result<std::shared_ptr<partition>> catalog::join(const partition_key& key, std::
   const auto now = view_.get();
   const auto existing = now->partitions.find(key);
   std::shared_ptr<partition> home;
-  std::vector<member> members;
+  member_list members;
   if (existing != now->partitions.end()) {
     home = existing->second->partition;
     if (home->seed() != seed) return errc::seed_conflict;
-    members = existing->second->members;
-    if (std::ranges::find(members, who.id, &member::id) != members.end()) return home;
+    const member_list& before = existing->second->members;
+    if (existing->second->by_worker.find(who.id) != nullptr) return home;
+    members.reserve(before.size() + 1);
+    members.assign(before.begin(), before.end());
   } else {
     home = std::make_shared<partition>(key, seed, names_of(*now, key));
   }
-  members.push_back(who);
+  members.insert(std::ranges::upper_bound(members, who, is_before), who);
   auto next = std::make_shared<catalog_view>(*now);
   next->partitions[key] = view_of(home, std::move(members));
   view_.publish(std::move(next));
@@ -90,11 +95,11 @@ void catalog::leave(worker_id who) {
   const auto now = view_.get();
   auto next = std::make_shared<catalog_view>();
   for (const auto& [key, view] : now->partitions) {
-    if (std::ranges::find(view->members, who, &member::id) == view->members.end()) {
+    if (view->by_worker.find(who) == nullptr) {
       next->partitions.emplace(key, view);
       continue;
     }
-    std::vector<member> members = view->members;
+    member_list members = view->members;
     std::erase_if(members, [&](const member& each) { return each.id == who; });
     if (!members.empty()) next->partitions.emplace(key, view_of(view->partition, std::move(members)));
   }

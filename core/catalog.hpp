@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/entry_count.hpp"
@@ -17,6 +18,7 @@
 #include "core/medium.hpp"
 #include "core/member_map.hpp"
 #include "core/name_board.hpp"
+#include "core/page_allocator.hpp"
 #include "core/prefix_index.hpp"
 #include "core/published.hpp"
 #include "core/stream_status.hpp"
@@ -52,19 +54,27 @@ class partition {
   std::uint16_t adapter_;
 };
 
-/// A worker as a partition sees it.
+/// A key that many views of a partition share.
+[[nodiscard]] inline std::shared_ptr<const worker_key> shared_key(worker_key key) {
+  return std::make_shared<const worker_key>(std::move(key));
+}
+
+/// A worker as a partition sees it. Copied into every new view of the partition, so it holds nothing that has to be copied in depth.
 struct member {
   worker_id id{};
-  worker_key key;
+  std::shared_ptr<const worker_key> key;  ///< never null in a partition
   bool shared_pool = false;
   std::shared_ptr<stream_status> status;              ///< of the worker's stream
   std::shared_ptr<std::atomic<media_mask>> media_seen;  ///< never null; media the worker has ever reported, only grows
 };
 
+/// Members as a view lists them.
+using member_list = std::vector<member, page_allocator<member>>;
+
 /// A partition and its members at one moment. Immutable.
 struct partition_view {
   std::shared_ptr<core::partition> partition;
-  std::vector<member> members;     ///< sorted by (instance, rank, class); shared pools included
+  member_list members;             ///< sorted by (instance, rank, class); shared pools included
   match_scope scope;               ///< the pools, ready for `prefix_index::match`
   member_map by_worker;            ///< the same members by instance and worker
 };

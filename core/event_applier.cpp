@@ -66,7 +66,7 @@ worker_applier* event_applier::open(const owner& whose) {
   as.worker.rank = whose.rank;
   member who = member_;
   who.id = *number;
-  who.key.rank = whose.rank;
+  who.key = shared_key(as.worker);
   try {
     auto made = std::make_unique<worker_applier>(as, who, *catalog_, of_one_worker(limits_, orphans_));
     if (made->pool() != nullptr) made->pool()->pass_time(now_);

@@ -21,10 +21,10 @@ member_map::member_map(std::span<const member> members) : members_(members.size(
   table_.assign(places, seat{.worker = {}, .member = nobody, .instance = 0});
   for (std::uint32_t i = 0; i < members.size(); ++i) {
     const member& each = members[i];
-    if (i == 0 || members[i - 1].key.instance != each.key.instance) instances_.push_back({.first = i, .last = i, .has_engine = false});
+    if (i == 0 || members[i - 1].key->instance != each.key->instance) instances_.push_back({.first = i, .last = i, .has_engine = false});
     instance& of = instances_.back();
     of.last = i + 1;
-    of.has_engine = of.has_engine || each.key.kind == publisher_class::engine;
+    of.has_engine = of.has_engine || each.key->kind == publisher_class::engine;
     std::size_t at = home_of(each.id, shift_);
     while (table_[at].member != nobody) at = (at + 1) % places;
     table_[at] = {.worker = each.id, .member = i, .instance = static_cast<std::uint32_t>(instances_.size() - 1)};

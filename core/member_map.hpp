@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/page_allocator.hpp"
 
 namespace kvc::core {
 
@@ -42,8 +43,8 @@ class member_map {
  private:
   static constexpr std::uint32_t nobody = 0xFFFF'FFFF;
 
-  std::vector<instance> instances_;
-  std::vector<seat> table_;  ///< open addressing, a power of two, at most half full; free where the member is `nobody`
+  std::vector<instance, page_allocator<instance>> instances_;
+  std::vector<seat, page_allocator<seat>> table_;  ///< open addressing, a power of two, at most half full; free where the member is `nobody`
   std::size_t members_ = 0;
   unsigned shift_ = 0;  ///< from a 64-bit product to the table
 };

@@ -1,6 +1,7 @@
 #include "core/name_counts.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace kvc::core {
 
@@ -13,12 +14,14 @@ void name_counts::add(std::string_view text, std::uint64_t times) noexcept {
   const std::string_view printable(made.text.data(), made.length);
   const std::size_t known = size();
   for (std::size_t i = 0; i < known; ++i) {
-    if (name(i) == printable) return entries_[i].times.add(times);
+    if (name(i) == printable) return (*entries_)[i].times.add(times);
   }
-  if (known == max_names) return others_.add(times);
-  entries_[known].text = made.text;
-  entries_[known].length = made.length;
-  entries_[known].times.add(times);
+  if (!entries_) entries_.reset(new (std::nothrow) std::array<entry, max_names>());
+  if (known == max_names || !entries_) return others_.add(times);
+  entry& added = (*entries_)[known];
+  added.text = made.text;
+  added.length = made.length;
+  added.times.add(times);
   size_.store(known + 1, std::memory_order_release);  // readers see the text before they see that it is there
 }
 

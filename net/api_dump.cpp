@@ -93,11 +93,13 @@ std::uint64_t milliseconds_now() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
 }
 
+using stream_list = std::vector<std::shared_ptr<const service_info>>;
+
 /// Goes from stream to stream and has the workers of each told on its own lane, a slice at a time; what is told is written down on the
 /// session's lane.
 class dump_body final : public http_body {
  public:
-  dump_body(fleet_service& fleet, const core::medium_table& media, wire_form form, dump_choice choice, std::vector<service_info> streams,
+  dump_body(fleet_service& fleet, const core::medium_table& media, wire_form form, dump_choice choice, stream_list streams,
             std::unique_ptr<dump_permit> permit)
       : fleet_(fleet),
         is_compact_(form == wire_form::msgpack),
@@ -115,7 +117,7 @@ class dump_body final : public http_body {
         co_return progress::last;
       }
       if (turn_ == nullptr) turn_ = std::make_shared<dump_turn>(choice_.partitions, choice_.rank);
-      co_await fleet_.dump_some(streams_[at_].worker, turn_);
+      co_await fleet_.dump_some(streams_[at_]->worker, turn_);
       if (turn_->is_first_of_owner) begin_worker(into);
       if (is_telling_) tell(into);
       if (!turn_->is_last) continue;
@@ -127,7 +129,7 @@ class dump_body final : public http_body {
 
  private:
   void begin_worker(std::string& into) {
-    const core::registration& from = streams_[at_].registration;
+    const core::registration& from = streams_[at_]->registration;
     const core::event_applier::owner& whose = *turn_->owner;
     owner_ = {.worker = from.worker,
               .backend_id = whose.backend.empty() ? from.backend_id : whose.backend,
@@ -159,7 +161,7 @@ class dump_body final : public http_body {
   fleet_service& fleet_;
   bool is_compact_;
   dump_choice choice_;
-  std::vector<service_info> streams_;
+  stream_list streams_;
   std::unique_ptr<dump_permit> permit_;
   dump_encoder compact_;
   dump_event_writer events_;
@@ -179,9 +181,9 @@ http_reply dump_blocks(const api_context& context, std::atomic<std::size_t>& run
   dump_choice choice;
   if (const checked wrong = read_choice(request, choice)) return reply_with(*wrong, request.answer_form);
   const auto fleet = context.fleet.view().get();
-  std::vector<service_info> streams;
-  for (const service_info& each : *fleet) {
-    if (choice.matches(each)) streams.push_back(each);
+  stream_list streams;
+  for (const auto& each : *fleet) {
+    if (choice.matches(*each)) streams.push_back(each);
   }
   if (streams.empty()) {
     return reply_with(refusal{refusal_kind::service_not_found, "no registered publisher matches"}, request.answer_form);

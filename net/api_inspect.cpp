@@ -149,7 +149,7 @@ http_reply list_partitions(const api_context& context, const http_request& reque
     out.member("bytes", index.bytes());
     out.member("workers", partition->members.size());
     const auto pools =
-        std::ranges::count_if(partition->members, [](const core::member& each) { return each.key.kind == core::publisher_class::pool; });
+        std::ranges::count_if(partition->members, [](const core::member& each) { return each.key->kind == core::publisher_class::pool; });
     out.member("pools", static_cast<std::uint64_t>(pools));
     out.member("pool_names", partition->partition->names()->watched());
     out.end_object();
@@ -194,7 +194,7 @@ http_reply say_health(const api_context& context, const http_request& request, t
   out.member("count", fleet->size());
   for (std::size_t i = 0; i < core::stream_state_count; ++i) {
     const auto state = static_cast<core::stream_state>(i);
-    const auto in_state = std::ranges::count_if(*fleet, [state](const service_info& each) { return now_of(each.status->state) == state; });
+    const auto in_state = std::ranges::count_if(*fleet, [state](const auto& each) { return now_of(each->status->state) == state; });
     out.member(core::to_string(state), static_cast<std::uint64_t>(in_state));
   }
   out.end_object();

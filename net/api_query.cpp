@@ -77,7 +77,7 @@ class answering {
       write_row(row{});
     }
     for (const row& each : scratch_.rows) {
-      out_.key(members_[each.first].key.instance);
+      out_.key(members_[each.first].key->instance);
       write_row(each);
     }
     out_.end_object();
@@ -154,7 +154,7 @@ class answering {
     scratch_.wanted.clear();
     if (!query_.instances) return instances_.size();
     scratch_.wanted.assign(instances_.size(), 0);
-    const auto name_of = [this](const core::member_map::instance& each) -> const std::string& { return members_[each.first].key.instance; };
+    const auto name_of = [this](const core::member_map::instance& each) -> const std::string& { return members_[each.first].key->instance; };
     std::size_t marked = 0;
     for (const std::string& name : *query_.instances) {
       const auto at = std::ranges::lower_bound(instances_, name, {}, name_of);
@@ -177,7 +177,7 @@ class answering {
   /// Instances come in the order of their names.
   void collect_rows() {
     for (const core::member_map::instance& each : instances_) {
-      if (!is_wanted(members_[each.first].key.instance)) continue;
+      if (!is_wanted(members_[each.first].key->instance)) continue;
       row& found = scratch_.rows.emplace_back(row_of(each));
       for (std::size_t i = found.first; i < found.last; ++i) {
         if (counts(i, found.has_engine)) found.longest = std::max<std::uint64_t>(found.longest, depth(i).any);
@@ -192,7 +192,7 @@ class answering {
 
   /// An engine's ranks stand for their instance; pools do only where there is no engine.
   [[nodiscard]] bool counts(std::size_t index, bool has_engine) const {
-    return !has_engine || members_[index].key.kind == core::publisher_class::engine;
+    return !has_engine || members_[index].key->kind == core::publisher_class::engine;
   }
   [[nodiscard]] const core::worker_depth& depth(std::size_t index) const {
     return scratch_.depths.empty() ? scratch_.matched.of(members_[index].id) : *scratch_.depths[index];
@@ -232,8 +232,8 @@ class answering {
   }
 
   [[nodiscard]] bool is_same_rank(std::size_t left, std::size_t right) const {
-    const core::worker_key& a = members_[left].key;
-    const core::worker_key& b = members_[right].key;
+    const core::worker_key& a = *members_[left].key;
+    const core::worker_key& b = *members_[right].key;
     return a.rank == b.rank && a.kind == b.kind;
   }
 
@@ -245,7 +245,7 @@ class answering {
       if (!counts(i, which.has_engine)) continue;
       std::uint64_t longest = depth(i).any;
       for (; i + 1 < which.last && is_same_rank(i, i + 1); ++i) longest = std::max<std::uint64_t>(longest, depth(i + 1).any);
-      out_.plain_member(std::to_string(members_[i].key.rank.get()), in_tokens(longest));
+      out_.plain_member(std::to_string(members_[i].key->rank.get()), in_tokens(longest));
     }
     out_.end_object();
   }

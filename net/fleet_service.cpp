@@ -25,8 +25,8 @@ using listener_pointer = std::shared_ptr<stream_listener>;
 
 /// Runs on the worker's lane: makes the stream there and starts it.
 asio::awaitable<listener_pointer> open_stream(lane* home, zmq_engine* engine, core::catalog* catalog, core::medium_table* media,
-                                              const stream_settings* settings, service_info service) {
-  const std::string name = "stream " + service.registration.worker.instance + "/" + std::to_string(service.registration.worker.rank.get());
+                                              const stream_settings* settings, std::shared_ptr<const service_info> service) {
+  const std::string name = "stream " + service->registration.worker.instance + "/" + std::to_string(service->registration.worker.rank.get());
   auto listener = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
   home->tasks.spawn(name, stream_listener::run(listener));
   co_return listener;
@@ -40,7 +40,7 @@ std::string key_text(const core::worker_key& key) {
 
 struct fleet_service::state {
   struct entry {
-    service_info info;
+    std::shared_ptr<const service_info> info;
     listener_pointer listener;
   };
 
@@ -92,11 +92,11 @@ struct fleet_service::state {
 
   /// Ends a stream that is no longer listed. Control lane.
   asio::awaitable<void> end(entry ended) {
-    lane& home = lanes->at(ended.info.lane);
+    lane& home = lanes->at(ended.info->lane);
     co_await asio::co_spawn(home.context, stream_listener::shut_down(ended.listener), detached_from_cancellation());
-    homes.release(ended.info.registration.worker);
+    homes.release(ended.info->registration.worker);
     log::info(log::module::fleet, "unregistered",
-              {{"service", key_text(ended.info.registration.worker)}, {"endpoint", ended.info.registration.endpoint}});
+              {{"service", key_text(ended.info->registration.worker)}, {"endpoint", ended.info->registration.endpoint}});
   }
 
   asio::awaitable<result<added>> add(core::registration wanted) {
@@ -104,18 +104,19 @@ struct fleet_service::state {
     std::optional<entry> old;
     std::uint64_t generation = 1;
     if (const auto existing = entries.find(wanted.worker); existing != entries.end()) {
-      if (existing->second.info.registration == wanted) {
-        outcome.worker = existing->second.info.worker;
+      if (existing->second.info->registration == wanted) {
+        outcome.worker = existing->second.info->worker;
         co_return outcome;
       }
-      generation = existing->second.info.generation.get() + 1;
+      generation = existing->second.info->generation.get() + 1;
       old = existing->second;
     }
     if (!catalog->accepts(wanted.partition, wanted.hash_seed)) co_return error_code(core::errc::seed_conflict);
     const auto worker = numbers->next();
     if (!worker) co_return error_code(core::errc::workers_exhausted);
 
-    service_info info;
+    auto made = std::make_shared<service_info>();
+    service_info& info = *made;
     info.registration = wanted;
     info.worker = *worker;
     info.numbers = numbers;
@@ -132,16 +133,17 @@ struct fleet_service::state {
 
     // Listed before the first suspension, so that a second call for the same key sees it; the listener follows when its lane has made it.
     const core::worker_key key = wanted.worker;
-    entries.insert_or_assign(key, entry{info, nullptr});
+    const std::shared_ptr<const service_info> listed_as = std::move(made);
+    entries.insert_or_assign(key, entry{listed_as, nullptr});
     publish();
     lane& home = lanes->at(info.lane);
     listener_pointer listener;
     try {
-      listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, info),
+      listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, listed_as),
                                          detached_from_cancellation());
     } catch (const std::invalid_argument&) {  // an event of another stream opened the partition under another seed a moment ago
       homes.release(key);
-      if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info.worker == info.worker) entries.erase(listed);
+      if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) entries.erase(listed);
       publish();
     }
     if (!listener) {
@@ -156,10 +158,10 @@ struct fleet_service::state {
                {"block_size", wanted.partition.block_size},
                {"lane", info.lane},
                {"generation", generation}});
-    if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info.worker == info.worker) {
+    if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) {
       listed->second.listener = listener;
     } else {  // removed or replaced while its lane was making it
-      co_await end(entry{info, listener});
+      co_await end(entry{listed_as, listener});
     }
     if (old && old->listener) co_await end(*std::move(old));
     co_return outcome;
@@ -188,9 +190,9 @@ struct fleet_service::state {
   /// Where the stream of a worker is; leaves the turn as it is when there is none. Control lane.
   asio::awaitable<void> find(core::worker_id worker, std::shared_ptr<dump_turn> turn) {
     for (const auto& [key, each] : entries) {
-      if (each.info.worker != worker) continue;
+      if (each.info->worker != worker) continue;
       turn->from = each.listener;
-      turn->lane = each.info.lane;
+      turn->lane = each.info->lane;
     }
     co_return;
   }
@@ -234,10 +236,10 @@ std::vector<std::string> fleet_service::not_ready_because(std::chrono::steady_cl
   std::vector<std::string> reasons;
   if (is_draining()) reasons.emplace_back("draining");
   const auto services = state_->view.get();
-  for (const service_info& each : *services) {
-    const auto condition = each.status->state.load(std::memory_order_relaxed);
-    if (condition == core::stream_state::whole || now - each.since >= state_->settings.ready_grace) continue;
-    reasons.push_back("stream " + key_text(each.registration.worker) + " is " + std::string(core::to_string(condition)));
+  for (const auto& each : *services) {
+    const auto condition = each->status->state.load(std::memory_order_relaxed);
+    if (condition == core::stream_state::whole || now - each->since >= state_->settings.ready_grace) continue;
+    reasons.push_back("stream " + key_text(each->registration.worker) + " is " + std::string(core::to_string(condition)));
   }
   return reasons;
 }

@@ -15,6 +15,7 @@
 #include "core/catalog.hpp"
 #include "core/event_applier.hpp"
 #include "core/eviction.hpp"
+#include "core/page_allocator.hpp"
 #include "core/published.hpp"
 #include "core/recipe_watch.hpp"
 #include "core/registration.hpp"
@@ -43,8 +44,8 @@ struct service_info {
   object_shelves* objects = nullptr;              ///< where a store's events about objects go; null: nowhere
 };
 
-/// All registered publishers at one moment, sorted by worker key. Immutable.
-using fleet_view = std::vector<service_info>;
+/// All registered publishers at one moment, sorted by worker key; none is null. Immutable, and so is each of them.
+using fleet_view = std::vector<std::shared_ptr<const service_info>, core::page_allocator<std::shared_ptr<const service_info>>>;
 
 /// What the streams may do; see app/config for meanings and ranges.
 struct stream_settings {

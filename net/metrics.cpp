@@ -188,9 +188,9 @@ void exposition::decoded() {
 void exposition::unknown_words(const fleet_view& fleet) {
   // Over all streams: which publisher it was stands in /services and in the log.
   std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
-  for (const service_info& each : fleet) {
+  for (const auto& each : fleet) {
     for (std::size_t k = 0; k < core::word_kind_count; ++k) {
-      const core::name_counts& words = each.status->unknown_words[k];
+      const core::name_counts& words = each->status->unknown_words[k];
       const std::string kind(core::to_string(static_cast<core::word_kind>(k)));
       for (std::size_t w = 0; w < words.size(); ++w) {
         const std::pair<std::string, std::string> word(kind, words.name(w));

@@ -21,7 +21,7 @@ std::shared_ptr<query_leftover> leftover_of(const query_request& query, const qu
   // Without a row of that name nothing is known to be in memory, and the walk looks at every block.
   const std::string& whose = query.instance.empty() ? query.preferred : query.instance;
   for (const query_scratch::row& each : scratch.rows) {
-    if (found->members[each.first].key.instance != whose) continue;
+    if (found->members[each.first].key->instance != whose) continue;
     for (std::size_t i = each.first; i < each.last; ++i) {
       const core::worker_depth& depth = scratch.matched.of(found->members[i].id);
       left->in_memory = std::max<std::size_t>(left->in_memory, depth.device_or_host);

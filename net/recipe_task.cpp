@@ -63,7 +63,7 @@ asio::awaitable<void> watch_recipes(lane& home, const core::published<fleet_view
     if (co_await is_cancelled()) co_return;
     const auto services = fleet.get();
     std::map<core::partition_key, std::vector<const service_info*>> partitions;
-    for (const service_info& each : *services) partitions[each.registration.partition].push_back(&each);
+    for (const auto& each : *services) partitions[each->registration.partition].push_back(each.get());
     for (auto& [key, members] : partitions) {
       if (members.size() > members_per_turn) {
         std::ranges::rotate(members, members.begin() + static_cast<std::ptrdiff_t>(round * (members_per_turn / 2 - 1) % members.size()));

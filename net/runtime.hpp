@@ -13,6 +13,7 @@
 #include "core/counters.hpp"
 #include "core/lane_names.hpp"
 #include "net/lane_turns.hpp"
+#include "net/replay_gate.hpp"
 #include "net/task_scope.hpp"
 
 namespace kvc::net {
@@ -34,7 +35,9 @@ class lane {
 
  public:
   runtime* whole;    ///< all lanes
-  lane_turns turns;  ///< of the streams; before the context, with which those that wait are destroyed
+  // Before the context, with which those that wait in them are destroyed.
+  lane_turns turns;     ///< of the streams
+  replay_gate replays;  ///< the same
   asio::io_context context{1};
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only

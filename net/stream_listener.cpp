@@ -47,14 +47,14 @@ std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_
 }  // namespace
 
 stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media,
-                                 const stream_settings& settings, service_info service)
+                                 const stream_settings& settings, std::shared_ptr<const service_info> service)
     : lane_(&home),
       settings_(&settings),
       engine_(&engine),
       service_(std::move(service)),
-      sink_(home, service_, catalog, media, settings),
-      machine_(rules_of(service_.registration, settings), clock::now()),
-      news_(home.counters, service_),
+      sink_(home, *service_, catalog, media, settings),
+      machine_(rules_of(service_->registration, settings), clock::now()),
+      news_(home.counters, *service_),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
 
 asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self) {
@@ -75,6 +75,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   self->news_call_.reset();
   self->socket_.reset();
   self->replay_.reset();
+  self->replay_pass_.reset();
   self->has_ended_ = true;
   self->ended_.cancel();
 }
@@ -161,12 +162,12 @@ bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget)
     machine_.on_evicted();
     news_.show(machine_);
   });
-  if (service_.status->evicted.load(std::memory_order_relaxed) != 0) machine_.on_evicted();  // a clear may have come in between
+  if (service_->status->evicted.load(std::memory_order_relaxed) != 0) machine_.on_evicted();  // a clear may have come in between
   return is_done;
 }
 
 bool stream_listener::open() {
-  const core::registration& from = service_.registration;
+  const core::registration& from = service_->registration;
   zmq_options options;
   options.receive_high_water = settings_->receive_high_water;
   options.max_frame_bytes = settings_->max_payload_bytes;
@@ -202,7 +203,9 @@ asio::awaitable<void> stream_listener::listen() {
       continue;
     }
     using step = core::stream_fsm::step;
-    switch (machine_.next()) {
+    const step next = machine_.next();
+    if (replay_pass_ && next != step::read_reply && next != step::apply_reply) end_replay();
+    switch (next) {
       case step::listen:
         co_await hear();
         break;
@@ -210,7 +213,7 @@ asio::awaitable<void> stream_listener::listen() {
         co_await apply(live_number_, message_.frame(2));
         break;
       case step::request:
-        ask();
+        co_await ask();
         break;
       case step::read_reply:
         co_await hear_reply();
@@ -240,9 +243,9 @@ asio::awaitable<void> stream_listener::forget() {
   news_.show(machine_);  // before the first block goes
   const std::uint64_t dropped = co_await sink_.drop_all();
   if (machine_.is_doubting()) {
-    core::stream_status::add(service_.status->doubted, dropped);
+    core::stream_status::add(service_->status->doubted, dropped);
   } else {
-    service_.recipe->reset();
+    service_->recipe->reset();
   }
   machine_.on_forgotten(clock::now());
 }
@@ -265,7 +268,7 @@ asio::awaitable<void> stream_listener::hear() {
   const auto live = failed ? result<batch_frames>(failed) : read_live(message_);
   if (!live) {
     sink_.reject_message({}, "message", live.error());
-  } else if (!core::is_topic_wanted(service_.registration.topic, live->topic)) {
+  } else if (!core::is_topic_wanted(service_->registration.topic, live->topic)) {
     sink_.note_other_topic(live->topic);
   } else {
     live_number_ = live->number;
@@ -273,10 +276,17 @@ asio::awaitable<void> stream_listener::hear() {
   }
 }
 
-void stream_listener::ask() {
+asio::awaitable<void> stream_listener::ask() {
+  replay_pass_.emplace(co_await lane_->replays.enter());
+  if (stopping_) co_return;
   const error_code failed = replay_->request(machine_.request_from());
   if (failed) news_.cannot_ask(failed);
   machine_.on_requested(!failed, clock::now());
+}
+
+void stream_listener::end_replay() noexcept {
+  replay_->finish();
+  replay_pass_.reset();
 }
 
 asio::awaitable<void> stream_listener::hear_reply() {
@@ -287,10 +297,7 @@ asio::awaitable<void> stream_listener::hear_reply() {
     co_return;
   }
   watch_connection();  // before the answer is believed: it may be another publisher's already
-  if (machine_.next() != core::stream_fsm::step::read_reply) {
-    replay_->finish();
-    co_return;
-  }
+  if (machine_.next() != core::stream_fsm::step::read_reply) co_return;
   const auto now = clock::now();
   switch (reply_.what) {
     case kind::batch:
@@ -309,9 +316,6 @@ asio::awaitable<void> stream_listener::hear_reply() {
     case kind::stopped:
       break;
   }
-  using step = core::stream_fsm::step;
-  const step next = machine_.next();
-  if (next == step::listen || next == step::apply_live) replay_->finish();
 }
 
 asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const std::byte> payload) {
@@ -322,7 +326,6 @@ asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const
   const auto now = clock::now();
   machine_.on_applied(done, now);
   news_.note_applied(machine_, now);
-  if (replay_ && machine_.next() == core::stream_fsm::step::listen) replay_->finish();
   if (sink_.has_changes()) apply_changes();
 }
 

@@ -16,6 +16,7 @@
 #include "net/index_inlet.hpp"
 #include "net/name_source.hpp"
 #include "net/replay_client.hpp"
+#include "net/replay_gate.hpp"
 #include "net/stream_news.hpp"
 #include "net/stream_sink.hpp"
 #include "net/zmq_socket.hpp"
@@ -31,7 +32,7 @@ namespace kvc::net {
 class stream_listener final : public evictable, public index_inlet, public name_source {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
-                  service_info service);
+                  std::shared_ptr<const service_info> service);
 
   /// Works until `shut_down`, or cancellation of either type. Keeps `self` alive.
   [[nodiscard]] static asio::awaitable<void> run(std::shared_ptr<stream_listener> self);
@@ -61,7 +62,8 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] asio::awaitable<void> hear();
   [[nodiscard]] asio::awaitable<void> hear_reply();
   [[nodiscard]] asio::awaitable<void> apply(core::seqno number, std::span<const std::byte> payload);
-  void ask();
+  [[nodiscard]] asio::awaitable<void> ask();
+  void end_replay() noexcept;
   void catch_up();
   void apply_changes();
   void watch_connection();
@@ -70,12 +72,13 @@ class stream_listener final : public evictable, public index_inlet, public name_
   lane* lane_;
   const stream_settings* settings_;
   zmq_engine* engine_;
-  service_info service_;
+  std::shared_ptr<const service_info> service_;
   stream_sink sink_;
   core::stream_fsm machine_;
   stream_news news_;
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;
+  std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
   zmq_message message_;         ///< the live batch in hand
   core::seqno live_number_{};   ///< its number
   replay_client::reply reply_;  ///< the replayed batch in hand

@@ -40,8 +40,8 @@ class collector {
     std::map<labels, double> others;
     for (std::size_t i = 0; i < fleet_.size(); ++i) {
       const bool is_shown = i < max_shown_streams;
-      visit(fleet_[i], [&](const labels& further, double value) {
-        labels all = names_of(fleet_[i].registration.worker, is_shown);
+      visit(*fleet_[i], [&](const labels& further, double value) {
+        labels all = names_of(fleet_[i]->registration.worker, is_shown);
         all.insert(all.end(), further.begin(), further.end());
         if (is_shown) {
           made.rows.push_back({std::move(all), value});

@@ -22,7 +22,7 @@ constexpr std::string_view mixed_media = "MIXED";
 core::member member_of(const service_info& service) {
   core::member who;
   who.id = service.worker;
-  who.key = service.registration.worker;
+  who.key = core::shared_key(service.registration.worker);
   who.shared_pool = service.registration.shared;
   who.status = service.status;
   who.media_seen = std::make_shared<std::atomic<core::media_mask>>(core::media_mask{0});

@@ -75,8 +75,8 @@ void write_blocks(answer_writer& out, const core::medium_table& media, const blo
 std::vector<const service_info*> chosen_services(const fleet_view& fleet, const http_request& request) {
   const std::string_view instance = request.parameter("instance_id");
   std::vector<const service_info*> found;
-  for (const service_info& each : fleet) {
-    if (instance.empty() || each.registration.worker.instance == instance) found.push_back(&each);
+  for (const auto& each : fleet) {
+    if (instance.empty() || each->registration.worker.instance == instance) found.push_back(each.get());
   }
   return found;
 }

@@ -83,9 +83,9 @@ class indexing_server final : public ingest_server {
     pin_to(own);
     by_stream_.resize(side.streams);
     const auto view = fleet_.view().get();
-    for (const net::service_info& each : *view) {
-      const std::string number = each.registration.worker.instance.substr(std::string("engine-").size());
-      by_stream_[std::stoul(number)] = each.status;
+    for (const auto& each : *view) {
+      const std::string number = each->registration.worker.instance.substr(std::string("engine-").size());
+      by_stream_[std::stoul(number)] = each->status;
     }
   }
 

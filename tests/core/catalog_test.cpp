@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,13 @@ partition_key key_of(std::string model) { return {.tenant = "default", .model = 
 member worker(std::uint32_t id, std::string instance, std::uint32_t rank = 0, publisher_class kind = publisher_class::engine,
               bool shared = false) {
   return {.id = worker_id{id},
-          .key = {.tenant = "default", .instance = std::move(instance), .rank = dp_rank{rank}, .kind = kind},
+          .key = shared_key({.tenant = "default", .instance = std::move(instance), .rank = dp_rank{rank}, .kind = kind}),
           .shared_pool = shared,
           .status = std::make_shared<stream_status>(),
           .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
 }
 
-std::vector<std::uint32_t> ids(const std::vector<member>& members) {
+std::vector<std::uint32_t> ids(std::span<const member> members) {
   std::vector<std::uint32_t> found;
   for (const member& each : members) found.push_back(each.id.get());
   return found;

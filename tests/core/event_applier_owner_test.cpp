@@ -51,7 +51,7 @@ struct owned_stream : stream {
     match_result answer;
     home->partition->index().match(query, home->scope, answer);
     for (const member& each : home->members) {
-      auto& deepest = depths[each.key.rank.get()];
+      auto& deepest = depths[each.key->rank.get()];
       deepest = std::max(deepest, answer.of(each.id).any);
     }
     return depths;

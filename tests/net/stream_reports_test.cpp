@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(series_stay_bounded_however_many_register) {
     info.recipe = std::make_shared<core::recipe_notes>();
     info.status->batches = 2;
     info.status->delay_ms = static_cast<std::int64_t>(i);
-    fleet.push_back(info);
+    fleet.push_back(std::make_shared<const net::service_info>(std::move(info)));
   }
   core::medium_table media;
 

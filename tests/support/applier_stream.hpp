@@ -76,7 +76,7 @@ struct stream {
   apply_tally tally;
 
   explicit stream(registration with, const event_applier::options& limits = {})
-      : who{.id = worker_id{1}, .key = with.worker, .shared_pool = false, .status = nullptr,
+      : who{.id = worker_id{1}, .key = shared_key(with.worker), .shared_pool = false, .status = nullptr,
             .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})},
         applier(std::make_unique<event_applier>(with, who, all, limits)) {}
 

@@ -31,7 +31,7 @@ class dialect_stream {
     as.medium = is_pool ? core::medium_id::cpu : core::medium_id::gpu;
     as.copy_counting = core::counts_copies(type);
     const core::member who{.id = *numbers_.next(),
-                           .key = as.worker,
+                           .key = core::shared_key(as.worker),
                            .shared_pool = is_pool,
                            .status = nullptr,
                            .media_seen = std::make_shared<std::atomic<core::media_mask>>(core::media_mask{0})};

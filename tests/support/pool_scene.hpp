@@ -56,7 +56,7 @@ struct scene {
     limits.next_worker = [this] { return std::optional(worker_id{++last_number}); };
     auto made = std::make_unique<one_stream>();
     made->who = {.id = worker_id{++last_number},
-                 .key = with.worker,
+                 .key = shared_key(with.worker),
                  .shared_pool = with.shared,
                  .status = nullptr,
                  .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};

@@ -18,10 +18,10 @@ partition_key partition_number(std::size_t number) {
 
 real_worker::real_worker(worker_id worker, const worker_traits& traits, catalog& catalog, std::shared_ptr<lane_names> lane)
     : member_{.id = worker,
-              .key = {.tenant = "default",
-                      .instance = traits.instance,
-                      .rank = dp_rank{traits.rank},
-                      .kind = traits.is_pool ? publisher_class::pool : publisher_class::engine},
+              .key = shared_key({.tenant = "default",
+                                 .instance = traits.instance,
+                                 .rank = dp_rank{traits.rank},
+                                 .kind = traits.is_pool ? publisher_class::pool : publisher_class::engine}),
               .shared_pool = traits.is_shared,
               .status = std::make_shared<stream_status>(),
               .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})},

@@ -71,7 +71,7 @@ struct api_fixture {
     const auto view = catalog.view().get();
     for (const auto& [key, partition] : view->partitions) {
       for (const core::member& each : partition->members) {
-        if (each.key.instance == instance && each.key.rank.get() == rank && each.key.kind == kind) return each;
+        if (each.key->instance == instance && each.key->rank.get() == rank && each.key->kind == kind) return each;
       }
     }
     throw std::runtime_error("no such member: " + instance);

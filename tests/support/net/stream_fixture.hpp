@@ -83,7 +83,7 @@ struct stream_fixture {
   [[nodiscard]] const net::service_info* service(const std::string& instance = "engine-1") {
     seen_ = fleet.view().get();
     for (const auto& each : *seen_) {
-      if (each.registration.worker.instance == instance) return &each;
+      if (each->registration.worker.instance == instance) return each.get();
     }
     return nullptr;
   }
@@ -100,7 +100,7 @@ struct stream_fixture {
     home->partition->index().match(locals, home->scope, found);
     std::uint32_t deepest = 0;
     for (const auto& member : home->members) {
-      if (member.key.instance == instance) deepest = std::max(deepest, found.of(member.id).any);
+      if (member.key->instance == instance) deepest = std::max(deepest, found.of(member.id).any);
     }
     return deepest;
   }

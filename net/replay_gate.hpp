@@ -1,0 +1,62 @@
+// How many replays a lane has under way at once.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace kvc::net {
+
+namespace asio = boost::asio;
+
+/// Lets the streams of a lane ask for replays a few at a time.
+///
+/// Problem: when a switch fails or the service starts, a thousand streams ask at once. Each answer has a socket, a connection and a queue
+/// of its own, memory that nobody needs a second later; and a lane applies one batch at a time, however many answers have come.
+/// Story: `enter` before asking, let go of the pass when the answer is over. When `room` passes are out the next waits, first come, first
+/// served; but for `patience` at most: publishers that do not answer must not keep a healthy one from being caught up with.
+/// Lane: all members on the lane's thread. Must outlive its passes and the coroutines that wait in it.
+class replay_gate {
+ public:
+  /// Enough to keep a lane busy: an answer over the loopback takes milliseconds, applying it about as long.
+  static constexpr std::size_t room = 32;
+  static constexpr std::chrono::milliseconds patience{500};
+
+  /// Permission for one replay. Moved from, it permits nothing.
+  class pass {
+   public:
+    explicit pass(replay_gate& gate) noexcept : gate_(&gate) { ++gate.inside_; }
+    ~pass() {
+      if (gate_ != nullptr) gate_->leave();
+    }
+    pass(pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+    pass& operator=(pass&&) = delete;
+
+   private:
+    replay_gate* gate_;
+  };
+
+  replay_gate() = default;
+  replay_gate(const replay_gate&) = delete;
+  replay_gate& operator=(const replay_gate&) = delete;
+
+  /// Completes when there is room, or `patience` has passed. Executor: the lane's. Cancellation: whichever types the caller lets through end
+  /// the wait at once; the pass is given all the same.
+  [[nodiscard]] asio::awaitable<pass> enter();
+
+  /// Passes that are out.
+  [[nodiscard]] std::size_t inside() const noexcept { return inside_; }
+
+ private:
+  class place;
+  void leave() noexcept;
+
+  std::list<place*> waiting_;
+  std::size_t inside_ = 0;
+};
+
+}  // namespace kvc::net

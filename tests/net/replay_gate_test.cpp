@@ -1,0 +1,78 @@
+#include "net/replay_gate.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "net/task_scope.hpp"
+
+namespace {
+
+using namespace kvc;
+namespace asio = boost::asio;
+using clock = std::chrono::steady_clock;
+
+/// Streams that ask for replays, and how many of them were inside together.
+struct crowd {
+  net::replay_gate gate;
+  asio::io_context context{1};
+  net::task_scope tasks{context.get_executor()};
+  std::vector<std::size_t> order;
+  std::size_t most = 0;
+
+  asio::awaitable<void> ask(std::size_t who, clock::duration answer) {
+    const net::replay_gate::pass pass = co_await gate.enter();
+    order.push_back(who);
+    most = std::max(most, gate.inside());
+    asio::steady_timer done(context, answer);
+    co_await done.async_wait(asio::use_awaitable);
+  }
+  void come(std::size_t streams, clock::duration answer) {
+    for (std::size_t i = 0; i < streams; ++i) tasks.spawn("replay", ask(order.size() + i, answer));
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(replay_gate)
+
+BOOST_AUTO_TEST_CASE(a_thousand_streams_that_ask_at_once_are_served_some_at_a_time_and_in_their_order) {
+  // Each answer under way has a socket and a queue of its own.
+  crowd here;
+  here.come(1'000, std::chrono::microseconds(10));
+  here.context.run();
+
+  BOOST_TEST(here.order.size() == 1'000U);
+  BOOST_TEST(std::ranges::is_sorted(here.order));
+  // One more than there is room for when somebody comes in at the moment another one is called.
+  BOOST_TEST(here.most <= net::replay_gate::room + 1);
+  BOOST_TEST(here.gate.inside() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(publishers_that_do_not_answer_hold_up_the_others_for_a_bounded_time) {
+  crowd here;
+  here.come(net::replay_gate::room, std::chrono::hours(1));
+  here.context.poll();
+  BOOST_TEST_REQUIRE(here.order.size() == net::replay_gate::room);
+
+  here.come(1, std::chrono::hours(1));
+  const auto came = clock::now();
+  while (here.order.size() == net::replay_gate::room) here.context.run_one();
+  BOOST_TEST((clock::now() - came >= net::replay_gate::patience));
+  BOOST_TEST(here.gate.inside() == net::replay_gate::room + 1);
+}
+
+BOOST_AUTO_TEST_CASE(those_who_wait_can_be_destroyed_with_their_lane) {
+  crowd here;
+  here.come(2 * net::replay_gate::room, std::chrono::hours(1));
+  here.context.poll();
+  BOOST_TEST(here.gate.inside() == net::replay_gate::room);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
