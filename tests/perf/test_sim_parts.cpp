@@ -65,7 +65,7 @@ sim::memory_watch watch_of(const std::vector<std::uint64_t>& samples) {
 BOOST_AUTO_TEST_SUITE(sim_parts)
 
 BOOST_AUTO_TEST_CASE(poison_is_left_out_and_its_neighbours_are_read) {
-  // Of every kind: the batch stays readable, its own event is there, and what was put in is either counted as rejected or harmless by itself.
+  // Of every kind: the batch stays readable, its own event is there, and what was put in is counted as rejected.
   const written clean(removal_of(own_name));
   const auto poisons = sim::poison_events(held, other_tokens);
   BOOST_TEST(poisons.size() >= 10U);
