@@ -204,7 +204,7 @@ asio::awaitable<void> stream_listener::listen() {
     }
     using step = core::stream_fsm::step;
     const step next = machine_.next();
-    if (replay_pass_ && next != step::read_reply && next != step::apply_reply) end_replay();
+    if (replay_pass_ && (next == step::listen || next == step::apply_live)) end_replay();  // not to forget: more of the answer may follow
     switch (next) {
       case step::listen:
         co_await hear();
@@ -277,6 +277,7 @@ asio::awaitable<void> stream_listener::hear() {
 }
 
 asio::awaitable<void> stream_listener::ask() {
+  end_replay();
   replay_pass_.emplace(co_await lane_->replays.enter());
   if (stopping_) co_return;
   const error_code failed = replay_->request(machine_.request_from());
@@ -297,7 +298,10 @@ asio::awaitable<void> stream_listener::hear_reply() {
     co_return;
   }
   watch_connection();  // before the answer is believed: it may be another publisher's already
-  if (machine_.next() != core::stream_fsm::step::read_reply) co_return;
+  if (machine_.next() != core::stream_fsm::step::read_reply) {
+    end_replay();
+    co_return;
+  }
   const auto now = clock::now();
   switch (reply_.what) {
     case kind::batch:

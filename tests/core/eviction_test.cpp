@@ -52,7 +52,7 @@ struct stage {
     hired.tenant = tenant;
     hired.lane = number % names.size();
     const member who{.id = worker_id{number},
-                     .key = {.tenant = tenant, .instance = std::to_string(number)},
+                     .key = shared_key({.tenant = tenant, .instance = std::to_string(number)}),
                      .shared_pool = false,
                      .status = std::make_shared<stream_status>(),
                      .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};

@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(clearing_takes_no_more_names_per_call_than_allowed) {
   apply_tally pieces;
   kvc::core::lane_blocks blocks({.worker = worker_id{2}});
   store_command command;
-  command.home = *catalog.join(kvc::test::partition_number(0), kvc::test::test_seed, {.id = worker_id{2}, .key = {}, .shared_pool = false, .status = nullptr, .media_seen = nullptr});
+  command.home = *catalog.join(kvc::test::partition_number(0), kvc::test::test_seed, {.id = worker_id{2}, .key = shared_key({}), .shared_pool = false, .status = nullptr, .media_seen = nullptr});
   const auto named = names({1, 2, 3, 4, 5});
   const std::vector<local_hash> content(5, local_hash{4});
   command.names = named;

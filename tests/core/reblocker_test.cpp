@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(pages_are_bounded) {
   // A publisher of ever new pages costs a bounded amount of memory, and is told in the count of skipped blocks.
   catalog all;
   member who{.id = worker_id{1},
-             .key = {},
+             .key = shared_key({}),
              .shared_pool = false,
              .status = nullptr,
              .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
