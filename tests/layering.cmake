@@ -48,7 +48,7 @@ forbid(app "${inc}\"[a-z_]+\\.hpp\"" "includes are written from the repository r
 forbid(core "${inc}<boost/(asio|beast|json|url|process)" "core does no input or output")
 forbid(core "${inc}<(zmq|msgpack|spdlog|fmt|prometheus|openssl|systemd)" "core knows no wire, log or metrics library")
 forbid(core "${inc}<(thread|iostream|ostream|istream|fstream|print|future|stop_token|sys/|unistd)" "core starts no threads and does no input or output"
-       EXCEPT "^core/large_page\\.cpp$")  # asks the system for huge pages
+       EXCEPT "^core/(large_page|page_allocator)\\.cpp$")  # ask the system for pages
 forbid(core "(steady_clock|system_clock|high_resolution_clock)::now|[^a-z_]gettimeofday|clock_gettime" "time enters core as an argument")
 forbid(core "random_device|[^a-z_]rand\\(" "randomness enters core as a seed")
 

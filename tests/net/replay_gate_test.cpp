@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <vector>
 
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/errc.hpp"
 #include "net/task_scope.hpp"
 
 namespace {
@@ -31,7 +34,14 @@ struct crowd {
     order.push_back(who);
     most = std::max(most, gate.inside());
     asio::steady_timer done(context, answer);
-    co_await done.async_wait(asio::use_awaitable);
+    net::error_code woken;
+    co_await done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  /// All leave now: those who wait, and those whose answer is under way.
+  void stop() {
+    tasks.cancel(asio::cancellation_type::terminal);
+    context.restart();
+    context.run();
   }
   void come(std::size_t streams, clock::duration answer) {
     for (std::size_t i = 0; i < streams; ++i) tasks.spawn("replay", ask(order.size() + i, answer));
@@ -66,13 +76,19 @@ BOOST_AUTO_TEST_CASE(publishers_that_do_not_answer_hold_up_the_others_for_a_boun
   while (here.order.size() == net::replay_gate::room) here.context.run_one();
   BOOST_TEST((clock::now() - came >= net::replay_gate::patience));
   BOOST_TEST(here.gate.inside() == net::replay_gate::room + 1);
+  here.stop();
 }
 
-BOOST_AUTO_TEST_CASE(those_who_wait_can_be_destroyed_with_their_lane) {
+BOOST_AUTO_TEST_CASE(those_who_are_stopped_leave_no_pass_behind) {
+  // A lane that shuts down ends those who are inside and those who wait.
   crowd here;
   here.come(2 * net::replay_gate::room, std::chrono::hours(1));
   here.context.poll();
   BOOST_TEST(here.gate.inside() == net::replay_gate::room);
+
+  here.stop();
+  BOOST_TEST(here.tasks.running() == 0U);
+  BOOST_TEST(here.gate.inside() == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
