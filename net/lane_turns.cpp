@@ -6,39 +6,19 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/errc.hpp"
+#include "net/waiting_place.hpp"
 
 namespace kvc::net {
 
 /// A coroutine in the queue. It leaves by being called, by cancellation, or by being destroyed.
-class lane_turns::place {
+class lane_turns::place final : public waiting_place<place> {
  public:
-  place(std::list<place*>& queue, const asio::any_io_executor& executor)
-      : queue_(queue), bell_(executor, asio::steady_timer::time_point::max()), at_(queue.insert(queue.end(), this)) {}
-  ~place() { leave(); }
-  place(const place&) = delete;
-  place& operator=(const place&) = delete;
-
-  [[nodiscard]] asio::steady_timer& bell() noexcept { return bell_; }
-  void call() {
-    leave();
-    bell_.cancel();
-  }
-
- private:
-  void leave() noexcept {
-    if (is_listed_) queue_.erase(at_);
-    is_listed_ = false;
-  }
-
-  std::list<place*>& queue_;
-  asio::steady_timer bell_;
-  std::list<place*>::iterator at_;
-  bool is_listed_ = true;
+  using waiting_place::waiting_place;
 };
 
 asio::awaitable<void> lane_turns::next() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  place mine(waiting_, executor);
+  place mine(waiting_, executor, asio::steady_timer::time_point::max());
   if (!is_passing_) {
     is_passing_ = true;
     asio::post(executor, [this, executor] { pass_on(executor); });

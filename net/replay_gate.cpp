@@ -5,39 +5,19 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/errc.hpp"
+#include "net/waiting_place.hpp"
 
 namespace kvc::net {
 
 /// A coroutine that waits. It leaves the queue by being called, by losing patience, by cancellation, or by being destroyed.
-class replay_gate::place {
+class replay_gate::place final : public waiting_place<place> {
  public:
-  place(std::list<place*>& queue, const asio::any_io_executor& executor)
-      : queue_(queue), bell_(executor, patience), at_(queue.insert(queue.end(), this)) {}
-  ~place() { leave(); }
-  place(const place&) = delete;
-  place& operator=(const place&) = delete;
-
-  [[nodiscard]] asio::steady_timer& bell() noexcept { return bell_; }
-  void call() {
-    leave();
-    bell_.cancel();
-  }
-
- private:
-  void leave() noexcept {
-    if (is_listed_) queue_.erase(at_);
-    is_listed_ = false;
-  }
-
-  std::list<place*>& queue_;
-  asio::steady_timer bell_;
-  std::list<place*>::iterator at_;
-  bool is_listed_ = true;
+  using waiting_place::waiting_place;
 };
 
 asio::awaitable<replay_gate::pass> replay_gate::enter() {
   if (inside_ >= room) {
-    place mine(waiting_, co_await asio::this_coro::executor);
+    place mine(waiting_, co_await asio::this_coro::executor, std::chrono::steady_clock::now() + patience);
     error_code woken;
     co_await mine.bell().async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
