@@ -7,7 +7,7 @@
 
 namespace kvc::core {
 
-/// From this size on a table has pages of its own: what rounding up to a page wastes is less than a quarter.
+/// From this size on a table has pages of its own: rounding up to pages of 4 KiB wastes less than a quarter.
 inline constexpr std::size_t paged_from_bytes = std::size_t{16} << 10;
 
 /// `bytes` on pages of their own, aligned to a page. Throws std::bad_alloc. Any lane.

@@ -37,7 +37,7 @@ class lane {
   runtime* whole;    ///< all lanes
   // Before the context, with which those that wait in them are destroyed.
   lane_turns turns;     ///< of the streams
-  replay_gate replays;  ///< the same
+  replay_gate replays;  ///< of the streams, under way at once
   asio::io_context context{1};
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only
