@@ -14,8 +14,9 @@ namespace kvc::core {
 /// Counts of one stream since it began.
 struct stream_totals {
   std::uint64_t generation = 1;
-  std::uint64_t missing = 0;  ///< lost in this generation
-  std::uint64_t lost = 0;     ///< in all
+  std::uint64_t missing = 0;   ///< lost in this generation
+  std::uint64_t unproven = 0;  ///< absences in this generation after which nothing told whether it was the same publisher
+  std::uint64_t lost = 0;      ///< in all
   std::uint64_t gaps = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t replays = 0;  ///< ended
@@ -27,9 +28,9 @@ struct stream_totals {
 
 /// A fact worth a line in the log.
 struct stream_fact {
-  enum class kind : std::uint8_t { gap, replay_ended, lost, doubted, restarted, silence_evicts };
+  enum class kind : std::uint8_t { gap, replay_ended, lost, doubted, unproven, restarted, silence_evicts };
   kind what{};
-  seqno from{};                   ///< gap, replay_ended, lost: of the range; restarted: last applied
+  seqno from{};                   ///< gap, replay_ended, lost: of the range; restarted, unproven: last applied
   std::optional<seqno> to = {};   ///< absent: without end
   std::uint64_t applied = 0;      ///< replay_ended
   std::uint64_t lost = 0;         ///< replay_ended

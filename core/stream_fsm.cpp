@@ -37,7 +37,7 @@ stream_state stream_fsm::state() const {
   if (recovery_ && !is_only_looking) return is_settled_ ? stream_state::recovering : stream_state::catching_up;
   if (!is_settled_) return stream_state::joining;
   if (must_catch_up_ && (is_connected_ || was_interrupted_)) return stream_state::recovering;
-  return totals_.missing != 0 || is_evicted_ ? stream_state::incomplete : stream_state::whole;
+  return totals_.missing != 0 || totals_.unproven != 0 || is_evicted_ ? stream_state::incomplete : stream_state::whole;
 }
 
 std::uint64_t stream_fsm::behind() const {
@@ -134,18 +134,47 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   }
   if (is_connected && !is_connected_) no_replay_before_ = now;  // whoever comes back may be asked at once
   is_connected_ = is_connected;
-  if (disconnects == std::exchange(disconnects_, disconnects)) return;
+  const bool has_broken = disconnects != std::exchange(disconnects_, disconnects);
+  if (has_broken && !away_since_) away_since_ = stood_at_;
+  if (is_connected) end_absence(now);
+  if (!has_broken) return;
   // The last batch before the first break counts: what came since may be another publisher's.
   if (last_ && !suspect_) {
     if (rules_.has_replay) suspect_ = last_;
   } else if (!last_) {
     must_catch_up_ = true;
-    wants_fresh_transport_ = rules_.has_replay;  // nothing could tell the batches that wait from those of a successor
+    wants_fresh_transport_ = true;  // nothing could tell the batches that wait from those of a successor
   }
   if (recovery_ || is_verifying()) {
     interrupt();
     listen(now);
   }
+}
+
+/// Whether another publisher can have started, and published all the numbers up to our cursor, while we could not hear: then its next
+/// batch continues our count as if nothing had happened. An old stream's count is out of reach, so a short break costs it nothing.
+bool stream_fsm::could_succeed_unseen(std::chrono::nanoseconds absence) const {
+  if (!cursor_.newest_applied()) return false;
+  const double needed_s = static_cast<double>(cursor_.newest_applied()->get()) / static_cast<double>(rules_.fastest_publisher);
+  return needed_s <= std::chrono::duration<double>(absence).count();
+}
+
+void stream_fsm::end_absence(time_point now) {
+  stood_at_ = now;
+  if (!away_since_) return;
+  may_be_another_ = may_be_another_ || could_succeed_unseen(now - *away_since_);
+  away_since_.reset();
+  if (!rules_.has_replay && may_be_another_) go_on_unproven();
+}
+
+/// Somebody is there, and whether it is the publisher of what we hold nobody can tell.
+void stream_fsm::go_on_unproven() {
+  may_be_another_ = false;
+  wants_fresh_transport_ = true;  // what waits may be of either
+  held_.reset();
+  ++totals_.unproven;
+  tell({.what = fact::kind::unproven, .from = cursor_.newest_applied().value_or(seqno{})});
+  doubt();
 }
 
 void stream_fsm::on_applied(const applied_batch& what, time_point now) {
@@ -164,6 +193,7 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now) {
   holds_ = true;
   if (what.left_nothing) {
     totals_.missing = 0;
+    totals_.unproven = 0;
     is_evicted_ = false;
   }
   if (phase_ == phase::reply_in_hand) {
@@ -193,6 +223,11 @@ void stream_fsm::lose(std::uint64_t batches) {
   if (batches == 0) return;
   totals_.missing += batches;
   totals_.lost += batches;
+  doubt();
+}
+
+/// Lost batches may have removed what is held.
+void stream_fsm::doubt() {
   if (rules_.after_loss == loss_policy::keep || !holds_ || forget_ != reason::none) return;
   forget_ = reason::doubt;
   tell({.what = fact::kind::doubted, .from = cursor_.newest_applied().value_or(seqno{})});
@@ -203,6 +238,8 @@ void stream_fsm::begin_generation(reason why) {
   ++totals_.generation;
   if (why == reason::restart) ++totals_.restarts;
   totals_.missing = 0;
+  totals_.unproven = 0;
+  may_be_another_ = false;
   cursor_.reset();
   last_.reset();
   suspect_.reset();

@@ -32,7 +32,8 @@ namespace kvc::core {
 /// batch nobody can read is a gap of one: its copy in the replay may be sound. A stream that falls silent is asked now and then whether
 /// its last batch was dropped. A live seqno that goes back is another incarnation of the publisher, unless the batch is one of the last,
 /// byte by byte, and so is one that was away and cannot show the last batch we had from it: a new generation begins, the old blocks leave,
-/// it is read from its beginning. A replay whose publisher goes away meanwhile is dropped, since what comes next may be somebody else's.
+/// it is read from its beginning. One that cannot be asked, and may have published unseen as many batches as its predecessor, may be either:
+/// what is held is doubted like after a loss, and the stream `incomplete`. A replay whose publisher goes away meanwhile is dropped, since what comes next may be somebody else's.
 /// Silence: neither a batch nor a connection for `stale_after` is `stale`; after `evict_after` the blocks leave and a new generation
 /// begins.
 ///
@@ -51,7 +52,7 @@ class stream_fsm {
     forget,       ///< drop every block of the stream, and wait for nothing else before: on_forgotten
   };
 
-  stream_fsm(const stream_rules& with, time_point now) : rules_(with), cursor_(with.first), last_sign_(now), wake_at_(now) {}
+  stream_fsm(const stream_rules& with, time_point now) : rules_(with), cursor_(with.first), stood_at_(now), last_sign_(now), wake_at_(now) {}
 
   [[nodiscard]] step next() const;
   [[nodiscard]] time_point wake_at() const { return wake_at_; }
@@ -88,7 +89,7 @@ class stream_fsm {
 
   [[nodiscard]] stream_state state() const;
   [[nodiscard]] bool is_verifying() const { return phase_ == phase::verify_request || phase_ == phase::verify_reply; }
-  /// What is to be forgotten goes because a lost batch may have removed it.
+  /// What is to be forgotten goes because what was missed may have removed it.
   [[nodiscard]] bool is_doubting() const { return forget_ == reason::doubt; }
   [[nodiscard]] const std::optional<seqno>& newest_applied() const { return cursor_.newest_applied(); }
   /// Batches known to have been published and not applied yet.
@@ -129,6 +130,10 @@ class stream_fsm {
   void set_patience(time_point now);
   [[nodiscard]] bool was_applied(const known_batch& which) const;
   void lose(std::uint64_t batches);
+  void doubt();
+  [[nodiscard]] bool could_succeed_unseen(std::chrono::nanoseconds absence) const;
+  void end_absence(time_point now);
+  void go_on_unproven();
   void begin_generation(reason why);
   void tell(const fact& what);
 
@@ -166,6 +171,9 @@ class stream_fsm {
   bool has_answered_ = false;      ///< the replay endpoint, at least once
   std::size_t unanswered_proofs_ = 0;
   std::uint64_t disconnects_ = 0;
+  time_point stood_at_;                   ///< when the connection was last seen to stand
+  std::optional<time_point> away_since_;  ///< it has broken, and not been seen to stand since
+  bool may_be_another_ = false;           ///< who came back, and nothing but a proof can tell
   time_point last_sign_;  ///< last batch, or last moment with a connection
   time_point wake_at_;
   time_point no_replay_before_{};  ///< the replay endpoint did not answer: leave it alone until then

@@ -186,6 +186,7 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
   if (was_answered) {
     has_answered_ = true;
     unanswered_proofs_ = 0;
+    may_be_another_ = false;
     suspect_.reset();
     must_catch_up_ = true;  // what it published while it could not be heard, should no live batch come that tells
   } else if (has_answered_) {
@@ -195,6 +196,7 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
     return;
   } else {
     no_replay_before_ = now + rules_.replay_pause;
+    if (may_be_another_) go_on_unproven();
   }
   phase_ = phase::listening;
   decide(now);

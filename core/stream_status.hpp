@@ -20,7 +20,7 @@ enum class stream_state : std::uint8_t {
   catching_up,  ///< the replay of what was published before we listened is running
   whole,        ///< every batch up to the cursor is applied
   recovering,   ///< a gap is being replayed, a publisher that was away is asked who it is, or the blocks of one that restarted leave
-  incomplete,   ///< batches are lost for good or blocks were evicted: answers miss blocks of this worker or, where kept, overstate them
+  incomplete,   ///< batches are lost for good or may be, or blocks were evicted: answers miss blocks of this worker or, where kept, overstate them
   stale,        ///< neither a batch nor a connection for longer than allowed
   stopped,      ///< unregistered; its blocks are leaving
 };
@@ -67,8 +67,9 @@ struct stream_status {
   std::array<std::atomic<std::uint64_t>, replay_outcome_count> replays_by_outcome{};
   std::atomic<std::uint64_t> restarts{0};
   std::atomic<std::uint64_t> missing{0};                 ///< seqnos known lost in this generation
+  std::atomic<std::uint64_t> unproven{0};                ///< absences in this generation that may hide a restart
   std::atomic<std::uint64_t> lost{0};                    ///< seqnos known lost in all generations
-  std::atomic<std::uint64_t> doubted{0};                 ///< blocks dropped because a lost batch may have removed them
+  std::atomic<std::uint64_t> doubted{0};                 ///< blocks dropped because what was missed may have removed them
   std::atomic<std::uint64_t> evicted{0};                 ///< blocks of this generation given up for the byte budget of the index
   std::atomic<std::uint64_t> orphans{0};                 ///< blocks waiting for a parent
   std::atomic<std::uint64_t> dropped_orphans{0};         ///< blocks that waited and were given up because of their bound

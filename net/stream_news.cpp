@@ -47,6 +47,7 @@ void stream_news::show_state(const core::stream_fsm& machine, core::stream_state
              {"to", core::to_string(now_in)},
              {"seqno", text_of(machine.newest_applied())},
              {"missing", machine.so_far().missing},
+             {"unproven", machine.so_far().unproven},
              {"evicted", service_->status->evicted.load(std::memory_order_relaxed)},
              {"generation", service_->status->generation.load(std::memory_order_relaxed)}});
 }
@@ -57,6 +58,7 @@ void stream_news::show_totals(const core::stream_fsm::totals& now) {
   // The registration's generation is where the machine's count begins.
   put(status.generation, service_->generation.get() + now.generation - 1);
   put(status.missing, now.missing);
+  put(status.unproven, now.unproven);
   put(status.lost, now.lost);
   put(status.gaps, now.gaps);
   put(status.stale_batches, now.duplicates);
@@ -87,13 +89,15 @@ void stream_news::note_connection(const zmq_socket::connection& seen) {
   } else if (seen.disconnects > 0) {
     now = core::connection_state::disconnected;
   }
-  if (std::exchange(connection_, now) == now) return;
+  const bool has_broken = std::exchange(disconnects_, seen.disconnects) < seen.disconnects;  // less than before: of another socket
+  if (std::exchange(connection_, now) == now && !has_broken) return;
   put(service_->status->connection, now);
   log::info(log::module::stream, "connection",
             {{"instance", service_->registration.worker.instance},
              {"dp_rank", service_->registration.worker.rank.get()},
              {"endpoint", service_->registration.endpoint},
-             {"state", core::to_string(now)}});
+             {"state", core::to_string(now)},
+             {"breaks", seen.disconnects}});
 }
 
 void stream_news::cannot_open(const error_code& why) const {
@@ -129,8 +133,11 @@ void stream_news::tell(const core::stream_fsm::fact& what) const {
           log::module::stream, "replay ended",
           {instance, rank, from, to, {"outcome", core::to_string(what.outcome)}, {"applied", what.applied}, {"lost", what.lost}});
     case kind::doubted:
-      return log::warn(log::module::stream, "blocks dropped, a lost batch may have removed them",
+      return log::warn(log::module::stream, "blocks dropped, what was missed may have removed them",
                        {instance, rank, {"seqno", what.from.get()}});
+    case kind::unproven:
+      return log::warn(log::module::stream, "publisher was away and may be another one, nothing can tell",
+                       {instance, rank, {"last_seqno", what.from.get()}});
     case kind::restarted:
       return log::warn(log::module::stream, "publisher restarted",
                        {instance, rank, {"last_seqno", what.from.get()}, {"because", what.because}});

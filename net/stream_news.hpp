@@ -38,6 +38,7 @@ class stream_news {
   core::stream_fsm::totals shown_;
   core::stream_state state_ = core::stream_state::joining;
   core::connection_state connection_ = core::connection_state::connecting;
+  std::uint64_t disconnects_ = 0;  ///< of the present socket, told already
 };
 
 }  // namespace kvc::net

@@ -89,6 +89,7 @@ void write_stream(answer_writer& out, const stream_status& status, time_point no
   out.end_object();
   out.member("restarts", now_of(status.restarts));
   out.member("missing", now_of(status.missing));
+  out.member("unproven_absences", now_of(status.unproven));
   out.member("lost", now_of(status.lost));
   out.member("doubted_blocks", now_of(status.doubted));
   out.member("evicted", now_of(status.evicted));

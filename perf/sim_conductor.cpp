@@ -98,6 +98,7 @@ bool read_services(std::string_view body, const std::string& tenant, std::vector
     // "None yet" is told as null, or as the largest number; both become 0 batches.
     stream.applied = number_in(*row, "last_seqno", ~std::uint64_t{0}) + 1;
     stream.missing = number_in(*row, "missing", 0);
+    stream.unproven = number_in(*row, "unproven_absences", 0);
     stream.state = text_in(*row, "state");
   }
   return true;

@@ -96,6 +96,56 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
                    {"reply 1 other", "forget, recovering"}}));
 }
 
+BOOST_AUTO_TEST_CASE(who_comes_back_and_cannot_prove_itself_is_doubted) {
+  auto mute = quick();
+  mute.has_replay = false;
+  const auto unproven =
+      check("away, and cannot be asked: it may be another one that has published as many batches, so what is held is doubted", mute,
+            after_two({{"broken", "listen, whole"},
+                       {"pass 1", "listen, whole"},
+                       {"back", "forget, incomplete"},
+                       {"live 2", "forget, incomplete"},  // waited in the old socket: of either
+                       {"forgotten", "listen, incomplete"},
+                       {"connected", "listen, incomplete"},
+                       {"live 2", "apply_live, incomplete"},
+                       {"applied", "listen, incomplete"}}));
+  BOOST_TEST(unproven.so_far().unproven == 1U);
+  BOOST_TEST(unproven.so_far().missing == 0U);
+  check("so it is when the break is seen only once it is over", mute,
+        after_two({{"pass 1", "listen, whole"}, {"back", "forget, incomplete"}}));
+  check("and what it clears later is nobody's any more", mute,
+        after_two({{"pass 1", "listen, whole"},
+                   {"back", "forget, incomplete"},
+                   {"forgotten", "listen, incomplete"},
+                   {"connected", "listen, incomplete"},
+                   {"live 2", "apply_live, incomplete"},
+                   {"cleared", "listen, whole"}}));
+  check("away before anything was applied, and cannot be asked: what waits may be anybody's", mute,
+        {{"connected", "listen, joining"}, {"back", "listen, joining"}, {"live 0", "listen, joining"}});
+  auto slow = mute;
+  slow.fastest_publisher = 1;
+  check("nobody can have published as many in so short a time", slow,
+        after_two({{"live 2", "apply_live, whole"},
+                   {"applied", "listen, whole"},
+                   {"broken", "listen, whole"},
+                   {"pass 1", "listen, whole"},
+                   {"back", "listen, whole"},
+                   {"live 3", "apply_live, whole"},
+                   {"applied", "listen, whole"}}));
+  auto deaf = quick();
+  check("away, and does not answer: no proof either", deaf,
+        after_two({{"broken", "listen, whole"},
+                   {"pass 1", "listen, whole"},
+                   {"connected", "listen, whole"},
+                   {"live 2", "request 1, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"silence", "forget, incomplete"},
+                   {"forgotten", "listen, incomplete"},
+                   {"connected", "listen, incomplete"},
+                   {"live 2", "apply_live, incomplete"},
+                   {"applied", "listen, incomplete"}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_comes_twice_is_no_new_life) {
   // Something between us may repeat or delay messages; the same bytes under the same number are the same batch.
   const auto twice = check("twice, and once more later", quick(),
