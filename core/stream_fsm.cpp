@@ -155,7 +155,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
 /// batch continues our count as if nothing had happened. An old stream's count is out of reach, so a short break costs it nothing.
 bool stream_fsm::could_succeed_unseen(std::chrono::nanoseconds absence) const {
   if (!cursor_.newest_applied()) return false;
-  const double needed_s = static_cast<double>(cursor_.newest_applied()->get()) / static_cast<double>(rules_.fastest_publisher);
+  const double needed_s = static_cast<double>(cursor_.newest_applied()->get()) / rules_.fastest_publisher;
   return needed_s <= std::chrono::duration<double>(absence).count();
 }
 
@@ -170,6 +170,7 @@ void stream_fsm::end_absence(time_point now) {
 /// Somebody is there, and whether it is the publisher of what we hold nobody can tell.
 void stream_fsm::go_on_unproven() {
   may_be_another_ = false;
+  was_interrupted_ = false;
   wants_fresh_transport_ = true;  // what waits may be of either
   held_.reset();
   ++totals_.unproven;

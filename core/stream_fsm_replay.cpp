@@ -196,7 +196,8 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
     return;
   } else {
     no_replay_before_ = now + rules_.replay_pause;
-    if (may_be_another_) go_on_unproven();
+    if (may_be_another_ || was_interrupted_) go_on_unproven();
+    must_catch_up_ = false;  // nobody will say what was missed: a hole before the next live batch does, or the doubt has to do
   }
   phase_ = phase::listening;
   decide(now);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 
 #include "core/ids.hpp"
 #include "core/registration.hpp"
@@ -22,7 +21,7 @@ struct stream_rules {
   std::chrono::nanoseconds stale_after = std::chrono::seconds(30);    ///< of silence; 0: silence never makes a stream stale
   std::chrono::nanoseconds evict_after{0};                            ///< of silence, not before it is stale; 0: the blocks stay
   std::chrono::nanoseconds tail_check = std::chrono::seconds(10);     ///< shortest time between two looks for a dropped last batch; 0: none
-  std::uint64_t fastest_publisher = 10'000;                           ///< batches/s; engines publish one per step, some hundred at most
+  double fastest_publisher = 10'000;                                  ///< batches/s; engines publish one per step, some hundred at most
   bool expects_idle = false;                                          ///< silence means nothing
   loss_policy after_loss = loss_policy::drop;
 };

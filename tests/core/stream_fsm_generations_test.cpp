@@ -144,6 +144,30 @@ BOOST_AUTO_TEST_CASE(who_comes_back_and_cannot_prove_itself_is_doubted) {
                    {"connected", "listen, incomplete"},
                    {"live 2", "apply_live, incomplete"},
                    {"applied", "listen, incomplete"}}));
+  check("it breaks again while it is asked, and then has nothing to say: it is not waited for for ever", deaf,
+        after_two({{"broken", "listen, whole"},
+                   {"pass 1", "listen, whole"},
+                   {"connected", "listen, whole"},
+                   {"quiet 1", "request 1, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"broken", "listen, whole"},
+                   {"connected", "listen, recovering"},
+                   {"quiet 1", "request 1, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"silence", "forget, incomplete"},
+                   {"forgotten", "listen, incomplete"}}));
+  auto slow_and_deaf = deaf;
+  slow_and_deaf.fastest_publisher = 0.1;
+  check("the same, and nobody can have taken its place so soon", slow_and_deaf,
+        after_two({{"broken", "listen, whole"},
+                   {"connected", "listen, whole"},
+                   {"quiet 1", "request 1, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"broken", "listen, whole"},
+                   {"connected", "listen, recovering"},
+                   {"quiet 1", "request 1, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"silence", "listen, whole"}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_that_comes_twice_is_no_new_life) {
