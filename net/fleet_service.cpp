@@ -90,10 +90,11 @@ struct fleet_service::state {
     view.publish(std::move(next));
   }
 
-  /// Ends a stream that is no longer listed. Control lane.
+  /// Ends a stream that is no longer listed, and gives this lane's share in it away: the last one has to go on the stream's own lane, since
+  /// what it holds is that lane's. Control lane.
   asio::awaitable<void> end(entry ended) {
     lane& home = lanes->at(ended.info->lane);
-    co_await asio::co_spawn(home.context, stream_listener::shut_down(ended.listener), detached_from_cancellation());
+    co_await asio::co_spawn(home.context, stream_listener::shut_down(std::move(ended.listener)), detached_from_cancellation());
     homes.release(ended.info->registration.worker);
     log::info(log::module::fleet, "unregistered",
               {{"service", key_text(ended.info->registration.worker)}, {"endpoint", ended.info->registration.endpoint}});
@@ -159,9 +160,9 @@ struct fleet_service::state {
                {"lane", info.lane},
                {"generation", generation}});
     if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) {
-      listed->second.listener = listener;
+      listed->second.listener = std::move(listener);
     } else {  // removed or replaced while its lane was making it
-      co_await end(entry{listed_as, listener});
+      co_await end(entry{listed_as, std::move(listener)});
     }
     if (old && old->listener) co_await end(*std::move(old));
     co_return outcome;

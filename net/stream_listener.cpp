@@ -1,6 +1,7 @@
 #include "net/stream_listener.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -56,6 +57,10 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
       machine_(rules_of(service_->registration, settings), clock::now()),
       news_(home.counters, *service_),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
+
+stream_listener::~stream_listener() {
+  assert(lane_->context.get_executor().running_in_this_thread() || lane_->context.stopped());
+}
 
 asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self) {
   // Cancellation is looked at between batches, so that a batch which was begun is finished.

@@ -33,11 +33,14 @@ class stream_listener final : public evictable, public index_inlet, public name_
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
                   std::shared_ptr<const service_info> service);
+  /// On the lane, or when lanes have stopped.
+  ~stream_listener() override;
 
   /// Works until `shut_down`, or cancellation of either type. Keeps `self` alive.
   [[nodiscard]] static asio::awaitable<void> run(std::shared_ptr<stream_listener> self);
 
-  /// Queries stop seeing the worker, the stream ends, all its blocks leave. Completes when nothing is left of it.
+  /// Queries stop seeing the worker, the stream ends, all its blocks leave. Completes when nothing is left of it. To be awaited on the
+  /// worker's lane, and to be given the caller's share.
   [[nodiscard]] static asio::awaitable<void> shut_down(std::shared_ptr<stream_listener> self);
 
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;

@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -220,6 +221,35 @@ BOOST_FIXTURE_TEST_CASE(unregistering_removes_every_block_before_it_answers, joi
   BOOST_TEST(catalog.view().get()->partitions.empty());
   BOOST_TEST(fleet.view().get()->empty());
   BOOST_TEST(await(fleet.remove({.tenant = "default", .instance = "engine-1", .rank = {}, .kind = {}})).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stream_goes_on_its_own_lane_whoever_ends_it, stream_fixture) {
+  // What it holds is entered in its lane's lists. The control lane used to let go of it last, beside whatever its lane was doing (the stream
+  // itself looks where it goes).
+  std::vector<std::unique_ptr<fake_publisher>> engines;
+  bool is_elsewhere = false;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const std::string name = "engine-" + std::to_string(i);
+    engines.push_back(std::make_unique<fake_publisher>(engine, context, fake_publisher::options()));
+    engines.back()->publish(stored_payload({1, 2}, {}, tokens_from(0, 2)));
+    BOOST_REQUIRE(await(fleet.add(registration(*engines.back(), name))));
+    BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 2), name) == 2; }));
+    is_elsewhere = is_elsewhere || service(name)->lane != 0;
+  }
+  BOOST_TEST(is_elsewhere);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    auto changed = registration(*engines[i], "engine-" + std::to_string(i));
+    changed.expects_idle = true;
+    const auto replaced = await(fleet.add(changed));
+    BOOST_REQUIRE(replaced);
+    BOOST_TEST(replaced->replaced);
+  }
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const std::string name = "engine-" + std::to_string(i);
+    BOOST_TEST(eventually([&] { return depth(tokens_from(0, 2), name) == 2; }));
+    BOOST_TEST(await(fleet.remove({.tenant = "default", .instance = name, .rank = {}, .kind = {}})).size() == 1U);
+  }
+  BOOST_TEST(catalog.view().get()->partitions.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(registering_again_is_free_and_registering_otherwise_replaces, joined_fixture) {
