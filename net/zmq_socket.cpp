@@ -14,6 +14,7 @@
 #include <zmq.h>
 
 #include "net/descriptor_wait.hpp"
+#include "net/short_slices.hpp"
 
 namespace kvc::net {
 namespace {
@@ -93,6 +94,10 @@ zmq_engine::zmq_engine(int io_threads, int max_sockets) : state_(std::make_uniqu
   if (state_->context == nullptr) throw std::bad_alloc();
   zmq_ctx_set(state_->context, ZMQ_IO_THREADS, std::max(io_threads, 1));
   zmq_ctx_set(state_->context, ZMQ_MAX_SOCKETS, std::min(max_sockets, zmq_ctx_get(state_->context, ZMQ_SOCKET_LIMIT)));
+  // The threads come with the first socket: here, and not on a lane, whose CPU they would share for ever when lanes have one each.
+  const short_slices prompt(shortest_slice);
+  void* const first = ::zmq_socket(state_->context, ZMQ_PAIR);
+  if (first != nullptr) zmq_close(first);
 }
 
 zmq_engine::~zmq_engine() {

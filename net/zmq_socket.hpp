@@ -19,7 +19,8 @@ namespace kvc::net {
 
 namespace asio = boost::asio;
 
-/// The process's ZeroMQ engine: its I/O threads. Must outlive every socket; destroying it while a socket is open blocks.
+/// The process's ZeroMQ engine: its I/O threads, which may run where the thread may that makes it. Must outlive every socket; destroying it
+/// while a socket is open blocks.
 class zmq_engine {
  public:
   explicit zmq_engine(int io_threads = 1, int max_sockets = 65'536);
