@@ -32,10 +32,10 @@ namespace kvc::core {
 /// batch nobody can read is a gap of one: its copy in the replay may be sound. A stream that falls silent is asked now and then whether
 /// its last batch was dropped. A live seqno that goes back is another incarnation of the publisher, unless the batch is one of the last,
 /// byte by byte, and so is one that was away and cannot show the last batch we had from it: a new generation begins, the old blocks leave,
-/// it is read from its beginning. One that cannot be asked, and may have published unseen as many batches as its predecessor, may be either:
-/// what is held is doubted like after a loss, and the stream `incomplete`. A replay whose publisher goes away meanwhile is dropped, since what comes next may be somebody else's.
-/// Silence: neither a batch nor a connection for `stale_after` is `stale`; after `evict_after` the blocks leave and a new generation
-/// begins.
+/// it is read from its beginning. One that cannot be asked, and may have published as many batches unseen as its predecessor, is either:
+/// what is held is doubted like after a loss, and the stream `incomplete`. A replay whose publisher goes away meanwhile is dropped, since
+/// what comes next may be somebody else's. Silence: neither a batch nor a connection for `stale_after` is `stale`; after `evict_after`
+/// the blocks leave and a new generation begins.
 ///
 /// Use: do what `next()` says, tell how it went by the `on_` member named there, and so on; `on_connection` and `on_evicted` at any time
 /// but between a batch and its `on_applied`. The driver keeps the batch in hand. Pure; one lane.

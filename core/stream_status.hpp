@@ -20,7 +20,7 @@ enum class stream_state : std::uint8_t {
   catching_up,  ///< the replay of what was published before we listened is running
   whole,        ///< every batch up to the cursor is applied
   recovering,   ///< a gap is being replayed, a publisher that was away is asked who it is, or the blocks of one that restarted leave
-  incomplete,   ///< batches are lost for good or may be, or blocks were evicted: answers miss blocks of this worker or, where kept, overstate them
+  incomplete,   ///< batches are lost or may be, or blocks were evicted: answers miss blocks of this worker or, where kept, overstate them
   stale,        ///< neither a batch nor a connection for longer than allowed
   stopped,      ///< unregistered; its blocks are leaving
 };
