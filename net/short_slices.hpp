@@ -9,9 +9,9 @@ inline constexpr std::chrono::microseconds shortest_slice{100};
 
 /// While it lives, the calling thread and the threads it starts ask the kernel for slices of `length`, between 0.1 and 100 ms; afterwards
 /// the calling thread has the kernel's own again, the others keep theirs. Linux from 6.12 on lets a thread with a shorter slice in as soon
-/// as it is ready, where it would otherwise wait for the running one's slice to end, which is seen at the next tick: 4 ms at 250 Hz. Its
-/// share of the CPU stays the same. Where the kernel knows nothing of it, nothing happens. Needs no privilege. (Source: sched_setattr(2) and
-/// the kernel's documentation of its EEVDF scheduler.)
+/// as it is ready, where it would otherwise wait for the running one's slice to end, seen at the next tick: 4 ms at 250 Hz. Its share of
+/// the CPU stays the same. Where the kernel knows nothing of it, nothing happens. Needs no privilege. (Source: sched_setattr(2) and the
+/// kernel's documentation of its EEVDF scheduler.)
 class short_slices {
  public:
   explicit short_slices(std::chrono::nanoseconds length) noexcept;
