@@ -49,7 +49,7 @@ using fleet_view = std::vector<std::shared_ptr<const service_info>, core::page_a
 
 /// What the streams may do; see app/config for meanings and ranges.
 struct stream_settings {
-  int receive_high_water = 2'000;                  ///< messages kept by the transport while the lane is busy
+  int receive_high_water = 200;                    ///< messages kept by the transport while the lane is busy
   std::int64_t max_payload_bytes = 64 << 20;
   std::size_t batches_per_turn = 64;               ///< batches applied before other work of the lane gets a turn
   std::size_t blocks_per_turn = 4'096;             ///< blocks removed before other work of the lane gets a turn
