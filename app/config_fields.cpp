@@ -139,7 +139,7 @@ constexpr std::array rows{
                "bearer tokens that may ask but not register or unregister", "", true},
 
     field_info{"streams", "stream_receive_high_water", whole(KVC_AT(streams.receive_high_water), 1, 10'000'000), "",
-               "messages kept per stream while its lane is busy; what comes after that is a gap"},
+               "messages kept per stream while its lane is busy; more wait with the publisher, and what it drops is a gap"},
     field_info{"streams", "stream_max_payload_bytes", whole(KVC_AT(streams.max_payload_bytes), kib, gib), "",
                "a publisher that sends a larger frame is disconnected"},
     field_info{"streams", "stream_batches_per_turn", whole(KVC_AT(streams.batches_per_turn), 1, 65'536), "",
