@@ -16,6 +16,25 @@ using kvc::test::stored_payload;
 using kvc::test::stream_fixture;
 using kvc::test::tokens_from;
 
+/// A publisher that cannot be asked, of which one block is known, and which has gone.
+struct gone_without_replays : stream_fixture {
+  fake_publisher engine_1{engine, context, {}};
+  std::uint64_t published = 0;
+
+  gone_without_replays() {
+    auto wanted = registration(engine_1);
+    wanted.replay_endpoint.clear();
+    BOOST_REQUIRE(await(fleet.add(wanted)));
+    BOOST_REQUIRE(eventually([&] {
+      engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+      ++published;
+      return depth(tokens_from(0, 1)) == 1;
+    }));
+    engine_1.stop();
+    BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::disconnected; }));
+  }
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(stream_restarts)
@@ -117,21 +136,8 @@ BOOST_FIXTURE_TEST_CASE(a_publisher_that_does_not_prove_itself_is_read_anew, joi
   BOOST_TEST(service()->status->missing.load() == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_replays_a_successor_that_continues_the_count_is_not_taken_for_its_predecessor, stream_fixture) {
+BOOST_FIXTURE_TEST_CASE(without_replays_a_successor_that_continues_the_count_is_not_taken_for_its_predecessor, gone_without_replays) {
   // It has published unseen as many batches as we had of the one before; its next number is the one we wait for (chaos seed 20263499).
-  fake_publisher engine_1(engine, context, {});
-  auto wanted = registration(engine_1);
-  wanted.replay_endpoint.clear();
-  BOOST_REQUIRE(await(fleet.add(wanted)));
-  std::uint64_t published = 0;
-  BOOST_REQUIRE(eventually([&] {
-    engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
-    ++published;
-    return depth(tokens_from(0, 1)) == 1;
-  }));
-
-  engine_1.stop();
-  BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::disconnected; }));
   BOOST_TEST(depth(tokens_from(0, 1)) == 1U);  // away is not gone
   const std::uint64_t held = service()->status->last_seqno.load() + 1;
   fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
@@ -147,21 +153,8 @@ BOOST_FIXTURE_TEST_CASE(without_replays_a_successor_that_continues_the_count_is_
   BOOST_TEST((state() == stream_state::incomplete));
 }
 
-BOOST_FIXTURE_TEST_CASE(without_replays_an_absence_and_a_hole_end_what_was_known, stream_fixture) {
+BOOST_FIXTURE_TEST_CASE(without_replays_an_absence_and_a_hole_end_what_was_known, gone_without_replays) {
   // It may be another process, and nobody can be asked: blocks that may be gone are worse than blocks that are not told.
-  fake_publisher engine_1(engine, context, {});
-  auto wanted = registration(engine_1);
-  wanted.replay_endpoint.clear();
-  BOOST_REQUIRE(await(fleet.add(wanted)));
-  std::uint64_t published = 0;
-  BOOST_REQUIRE(eventually([&] {
-    engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
-    ++published;
-    return depth(tokens_from(0, 1)) == 1;
-  }));
-
-  engine_1.stop();
-  BOOST_REQUIRE(eventually([&] { return service()->status->connection.load() == kvc::core::connection_state::disconnected; }));
   fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
   for (std::uint64_t i = 0; i <= published; ++i) reborn.lose_forever();
 
