@@ -25,7 +25,7 @@ enum class publisher_type : std::uint8_t { automatic, vllm, sglang, tensorrt_llm
   return type == publisher_type::vllm || type == publisher_type::automatic;
 }
 
-/// What happens to blocks that a lost batch may have removed. `drop`: they leave, and answers only ever miss blocks. `keep`: they stay, and
+/// What happens to blocks that may have gone with a lost batch or an absence without proof (stream_fsm). `drop`: they leave, and answers only ever miss blocks. `keep`: they stay, and
 /// answers may overstate them until the publisher starts again or clears everything.
 enum class loss_policy : std::uint8_t { drop, keep };
 

@@ -227,7 +227,7 @@ void stream_fsm::lose(std::uint64_t batches) {
   doubt();
 }
 
-/// Lost batches may have removed what is held.
+/// What was missed may have removed what is held.
 void stream_fsm::doubt() {
   if (rules_.after_loss == loss_policy::keep || !holds_ || forget_ != reason::none) return;
   forget_ = reason::doubt;

@@ -32,8 +32,8 @@ namespace kvc::core {
 /// batch nobody can read is a gap of one: its copy in the replay may be sound. A stream that falls silent is asked now and then whether
 /// its last batch was dropped. A live seqno that goes back is another incarnation of the publisher, unless the batch is one of the last,
 /// byte by byte, and so is one that was away and cannot show the last batch we had from it: a new generation begins, the old blocks leave,
-/// it is read from its beginning. One that cannot be asked, and may have published as many batches unseen as its predecessor, is either:
-/// what is held is doubted like after a loss, and the stream `incomplete`. A replay whose publisher goes away meanwhile is dropped, since
+/// it is read from its beginning. One that was away, cannot be asked, and may be another that has published as many batches unseen: what is
+/// held is doubted like after a loss, and the stream `incomplete`. A replay whose publisher goes away meanwhile is dropped, since
 /// what comes next may be somebody else's. Silence: neither a batch nor a connection for `stale_after` is `stale`; after `evict_after`
 /// the blocks leave and a new generation begins.
 ///
@@ -52,7 +52,8 @@ class stream_fsm {
     forget,       ///< drop every block of the stream, and wait for nothing else before: on_forgotten
   };
 
-  stream_fsm(const stream_rules& with, time_point now) : rules_(with), cursor_(with.first), stood_at_(now), last_sign_(now), wake_at_(now) {}
+  stream_fsm(const stream_rules& with, time_point now)
+      : rules_(with), cursor_(with.first), stood_at_(now), last_sign_(now), wake_at_(now) {}
 
   [[nodiscard]] step next() const;
   [[nodiscard]] time_point wake_at() const { return wake_at_; }

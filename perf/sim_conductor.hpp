@@ -43,7 +43,7 @@ struct enrolment {
 struct stream_row {
   std::string instance;
   std::uint32_t rank = 0;
-  std::uint64_t applied = 0;  ///< batches: the last applied number plus one
+  std::uint64_t applied = 0;   ///< batches: the last applied number plus one
   std::uint64_t missing = 0;   ///< numbers the conductor knows to be lost
   std::uint64_t unproven = 0;  ///< absences that may hide a restart
   std::string state;
