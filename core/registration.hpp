@@ -25,8 +25,8 @@ enum class publisher_type : std::uint8_t { automatic, vllm, sglang, tensorrt_llm
   return type == publisher_type::vllm || type == publisher_type::automatic;
 }
 
-/// What happens to blocks that may have gone with a lost batch or an absence without proof (stream_fsm). `drop`: they leave, and answers only ever miss blocks. `keep`: they stay, and
-/// answers may overstate them until the publisher starts again or clears everything.
+/// What happens to blocks that may have gone with a lost batch, or in an absence without proof (stream_fsm). `drop`: they leave, and answers
+/// only ever miss blocks. `keep`: they stay, and answers may overstate them until the publisher starts again or clears everything.
 enum class loss_policy : std::uint8_t { drop, keep };
 
 [[nodiscard]] constexpr std::string_view to_string(loss_policy policy) noexcept { return policy == loss_policy::keep ? "keep" : "drop"; }
