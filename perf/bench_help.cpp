@@ -72,6 +72,8 @@ constexpr std::string_view ingest_tail = R"(
   --replay-batches N batches of 64 blocks that are replayed (default 10000)
   --query-rate N     queries per second beside events (default 500)
   --high-water N     messages that one socket of the server keeps (default: the service's)
+  --transport WHERE  libzmq's threads of the server run on the CPU of its lane: lane (default); or on every CPU: free, as in
+                     the service
   --repeat N         medians of N runs, every measurement in processes of its own (default 1)
   --out FILE.md      write a page, too; --commit TEXT is what it says was measured (default: what git says)
   --json             for programs

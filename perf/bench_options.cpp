@@ -82,7 +82,7 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
         words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) || words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
         words.whole("--blocks", plan.blocks, 1, 100'000'000) || words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
         words.whole("--query-rate", plan.query_rate, 1, 100'000) || words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
-        read_manner(words, plan);
+        words.choice("--transport", plan.is_transport_free, "lane", "free") || read_manner(words, plan);
     if (!known) words.operand({});
   }
   const auto modes = find_ingest_mode(mode);

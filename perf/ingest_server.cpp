@@ -53,8 +53,10 @@ asio::awaitable<void> register_all(net::fleet_service* fleet, std::vector<core::
 /// The parts of the service in the order `app` makes them.
 class indexing_server final : public ingest_server {
  public:
-  indexing_server(ingest_board& board, const ingest_side& side, int own)
+  /// The lane gets `cpu`; the transport's threads are where the thread may run that calls this.
+  indexing_server(ingest_board& board, const ingest_side& side, int cpu, int own)
       : lanes_(1, catalog_), fleet_(lanes_, engine_, catalog_, media_, settings_of(side)) {
+    pin_to(cpu);
     net::log::set_level(net::log::module::stream, net::log::level::error);
     net::log::set_level(net::log::module::fleet, net::log::level::error);
     if (side.with_http) {
@@ -166,7 +168,9 @@ asio::awaitable<void> discard(net::lane* home, net::zmq_engine* engine, core::re
 
 class discarding_server final : public ingest_server {
  public:
-  discarding_server(ingest_board& board, const ingest_side& side, int own) : lanes_(1, catalog_), streams_(side.streams) {
+  /// As `indexing_server`.
+  discarding_server(ingest_board& board, const ingest_side& side, int cpu, int own) : lanes_(1, catalog_), streams_(side.streams) {
+    pin_to(cpu);
     lanes_.start(false);
     std::promise<void> done;
     std::future<void> is_spawned = done.get_future();
@@ -198,13 +202,13 @@ class discarding_server final : public ingest_server {
 }  // namespace
 
 std::unique_ptr<ingest_server> make_indexing_server(ingest_board& board, const ingest_side& side, int cpu, int own) {
-  pin_to(cpu);  // threads are where the thread is that starts them, libzmq's too
-  return std::make_unique<indexing_server>(board, side, own);
+  if (!side.is_transport_free) pin_to(cpu);  // threads are where the thread is that starts them, libzmq's too
+  return std::make_unique<indexing_server>(board, side, cpu, own);
 }
 
 std::unique_ptr<ingest_server> make_discarding_server(ingest_board& board, const ingest_side& side, int cpu, int own) {
-  pin_to(cpu);
-  return std::make_unique<discarding_server>(board, side, own);
+  if (!side.is_transport_free) pin_to(cpu);
+  return std::make_unique<discarding_server>(board, side, cpu, own);
 }
 
 void wait_until_heard(ingest_board& board, const ingest_server& server, std::uint32_t streams) {

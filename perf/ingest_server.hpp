@@ -15,10 +15,11 @@ struct ingest_side {
   std::uint32_t streams = 1;
   const ingest_dialect* dialect = nullptr;  ///< never null
   std::uint32_t receive_high_water = 0;     ///< 0: the product's default
+  bool is_transport_free = false;           ///< see ingest_plan
   bool with_http = false;                   ///< serve the API on a port the board tells
 };
 
-/// Subscribes to every stream of the board, on one lane with all of its threads on one CPU.
+/// Subscribes to every stream of the board, on one lane; the lane has a CPU, which all other threads share with it unless libzmq's are free.
 ///
 /// Life cycle: construct (the publishers are bound), watch, destroy: everything is stopped by then. Thread-safety: members on the thread
 /// that made it.
