@@ -263,7 +263,7 @@ asio::awaitable<void> stream_listener::hear() {
     stopping_ = true;
     co_return;
   }
-  watch_connection();
+  watch_connection(failed ? socket_->poll_connection() : socket_->connection_behind(message_));
   if (failed == errc::timed_out) {
     const auto now = clock::now();
     if (now >= machine_.wake_at()) machine_.on_quiet(now);
@@ -302,7 +302,7 @@ asio::awaitable<void> stream_listener::hear_reply() {
     stopping_ = true;
     co_return;
   }
-  watch_connection();  // before the answer is believed: it may be another publisher's already
+  watch_connection(socket_->poll_connection());  // before the answer is believed: it may be another publisher's already
   if (machine_.next() != core::stream_fsm::step::read_reply) {
     end_replay();
     co_return;
@@ -338,8 +338,7 @@ asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const
   if (sink_.has_changes()) apply_changes();
 }
 
-void stream_listener::watch_connection() {
-  const auto seen = socket_->poll_connection();
+void stream_listener::watch_connection(const zmq_socket::connection& seen) {
   news_.note_connection(seen);
   machine_.on_connection(seen.connected, disconnects_before_ + seen.disconnects, clock::now());
 }

@@ -27,6 +27,8 @@ constexpr int probe_after_s = 5;
 constexpr int probe_interval_s = 5;
 constexpr int unanswered_probes = 3;
 constexpr std::size_t notices_per_look = 256;  // bounds one look at the connection notices
+constexpr std::size_t messages_per_look = 64;  // of one connection
+constexpr std::size_t longest_kept_frame = 1'024;
 
 /// libzmq's errno where its meaning at this place is known.
 error_code last_error() {
@@ -88,7 +90,6 @@ bool wants_ipv6(const std::string& endpoint, bool binding) {
 struct zmq_engine::state {
   void* context = nullptr;
 };
-
 zmq_engine::zmq_engine(int io_threads, int max_sockets) : state_(std::make_unique<state>()) {
   state_->context = zmq_ctx_new();
   if (state_->context == nullptr) throw std::bad_alloc();
@@ -107,7 +108,6 @@ zmq_engine::~zmq_engine() {
 void* zmq_engine::handle() const noexcept {
   return state_->context;
 }
-
 /// Every stream has messages that wait to be filled, so there is no room in them for frames that never come.
 struct zmq_message::state {
   std::array<zmq_msg_t, usual_frames> usual;
@@ -151,6 +151,28 @@ std::span<const std::byte> zmq_message::frame(std::size_t index) const noexcept 
   return {static_cast<const std::byte*>(zmq_msg_data(frame)), zmq_msg_size(frame)};
 }
 
+/// What all messages of a connection share: what libzmq learned of the peer at its handshake. A message of that connection is kept, so
+/// that nothing else can get the same address meanwhile.
+class connection_mark {
+ public:
+  connection_mark() { zmq_msg_init(&kept_); }
+  ~connection_mark() { zmq_msg_close(&kept_); }
+  connection_mark(const connection_mark&) = delete;
+  connection_mark& operator=(const connection_mark&) = delete;
+
+  /// Whether a frame came over the same connection as the one this was asked about before. False when that cannot be told.
+  bool is_same(zmq_msg_t* frame) {
+    const char* const shared = zmq_msg_size(frame) <= longest_kept_frame ? zmq_msg_gets(frame, "Socket-Type") : nullptr;
+    if (shared != nullptr && shared == shared_) return true;
+    shared_ = shared != nullptr && zmq_msg_copy(&kept_, frame) == 0 ? shared : nullptr;
+    return false;
+  }
+
+ private:
+  zmq_msg_t kept_;
+  const char* shared_ = nullptr;  ///< of the kept one; null: none is
+};
+
 struct zmq_socket::state {
   void* socket = nullptr;
   void* monitor = nullptr;  ///< receives the notices; null when nobody watches
@@ -158,6 +180,8 @@ struct zmq_socket::state {
   connection seen;
   std::uint64_t open = 0;               ///< connections whose handshake is done
   std::uint64_t failed_handshakes = 0;  ///< each is followed by a disconnect that must not be counted
+  connection_mark newest;               ///< of the newest message `connection_behind` was asked about
+  std::size_t messages_unlooked = 0;    ///< since the notices were read last
 
   [[nodiscard]] bool is_ready(int wanted) const {
     int events = 0;
@@ -200,6 +224,7 @@ void zmq_socket::state::note(std::uint16_t event) {
 }
 
 void zmq_socket::state::read_notices() {
+  messages_unlooked = 0;
   for (std::size_t i = 0; monitor != nullptr && i < notices_per_look; ++i) {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
@@ -249,7 +274,6 @@ zmq_socket::~zmq_socket() {
   close();
 }
 zmq_socket::zmq_socket(zmq_socket&&) noexcept = default;
-
 zmq_socket& zmq_socket::operator=(zmq_socket&& other) noexcept {
   if (this != &other) {
     close();
@@ -351,6 +375,12 @@ asio::awaitable<error_code> zmq_socket::send(std::span<const std::string_view> f
 
 zmq_socket::connection zmq_socket::poll_connection() {
   state_->read_notices();
+  return state_->seen;
+}
+
+zmq_socket::connection zmq_socket::connection_behind(const zmq_message& message) {
+  const bool is_told = message.size() != 0 && state_->newest.is_same(message.state_->at(0));
+  if (!is_told || ++state_->messages_unlooked == messages_per_look) state_->read_notices();
   return state_->seen;
 }
 

@@ -187,6 +187,55 @@ asio::awaitable<void> receive_burst(zmq_socket& subscriber, int& count) {
   }
 }
 
+/// A publisher that sends until its first message is heard (who connects while it is away has not subscribed yet), and `further` more.
+asio::awaitable<void> speak_until_heard(zmq_socket& publisher, zmq_socket& subscriber, zmq_message& message, int further) {
+  const std::array<std::string_view, 2> frames{"topic", "text"};
+  const auto patience = soon();
+  error_code heard = errc::would_block;
+  while (heard && clock_type::now() < patience) {
+    BOOST_TEST_REQUIRE(!publisher.try_send(frames));
+    heard = co_await subscriber.receive(message, clock_type::now() + 10ms);
+  }
+  BOOST_TEST_REQUIRE(!heard);
+  for (int i = 0; i < further; ++i) BOOST_TEST_REQUIRE(!publisher.try_send(frames));
+}
+
+asio::awaitable<void> hear_of_successor(wire& on) {
+  zmq_options watching;
+  watching.watch_connection = true;
+  watching.reconnect_ms = 5;
+  watching.reconnect_max_ms = 10;
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, watching);
+  BOOST_TEST(!subscriber.subscribe(""));
+  zmq_message message;
+  std::string endpoint = "tcp://127.0.0.1:*";
+  for (std::uint64_t life = 1; life <= 3; ++life) {
+    zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+    error_code bound = publisher.bind(endpoint);
+    const auto patience = soon();
+    while (bound == errc::address_in_use && clock_type::now() < patience) {
+      co_await one_turn();
+      bound = publisher.bind(endpoint);
+    }
+    BOOST_TEST_REQUIRE(!bound);
+    if (life == 1) {
+      endpoint = publisher.bound_endpoint();
+      BOOST_TEST_REQUIRE(!subscriber.connect(endpoint));
+    }
+    constexpr int further = 100;
+    co_await speak_until_heard(publisher, subscriber, message, further);
+    for (int i = 0; i < further; ++i) {  // nothing is missed by the first, and nothing made up by the others
+      const auto seen = subscriber.connection_behind(message);
+      BOOST_TEST(seen.connected);
+      BOOST_TEST(seen.connects == life);
+      BOOST_TEST(seen.disconnects == life - 1);
+      BOOST_TEST_REQUIRE(!co_await subscriber.receive(message, soon()));
+    }
+    error_code more;
+    while (!more) more = subscriber.try_receive(message);
+  }
+}
+
 asio::awaitable<void> watch_peer(wire& on) {
   zmq_options watching;
   watching.watch_connection = true;
@@ -254,6 +303,12 @@ BOOST_AUTO_TEST_CASE(a_wait_ends_when_the_socket_is_closed) {
   zmq_socket dealer = on.open(zmq_socket::kind::dealer);
   const auto close = [&dealer](asio::cancellation_signal&) { dealer.close(); };
   BOOST_TEST(end_wait(on, dealer, close) == make_error_code(errc::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_of_a_successor_never_comes_before_the_news_of_it) {
+  // A stream must know that its publisher was away before it believes the next number.
+  wire on;
+  on.run(hear_of_successor(on));
 }
 
 BOOST_AUTO_TEST_CASE(a_burst_is_received_completely) {
