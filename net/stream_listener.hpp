@@ -82,9 +82,9 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
-  zmq_message message_;         ///< the live batch in hand
-  core::seqno live_number_{};   ///< its number
-  replay_client::reply reply_;  ///< the replayed batch in hand
+  zmq_message message_;                           ///< the live batch in hand
+  core::seqno live_number_{};                     ///< its number
+  replay_client::reply reply_;                    ///< the replayed batch in hand
   error_code last_open_failure_;
   std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
   std::weak_ptr<stream_listener> self_;

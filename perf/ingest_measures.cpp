@@ -162,7 +162,10 @@ bench_report measure_ingest_idle(const ingest_plan& plan) {
   const std::chrono::seconds settling = std::min(silence, std::chrono::seconds(3));
   const ingest_dialect& dialect = *find_ingest_dialect("vllm_map");
   stage scene({.streams = plan.idle_streams, .first_number = first_number_of(dialect)});
-  ingest_side side{.streams = plan.idle_streams, .dialect = &dialect, .receive_high_water = plan.receive_high_water, .is_transport_free = plan.is_transport_free};
+  ingest_side side{.streams = plan.idle_streams,
+                   .dialect = &dialect,
+                   .receive_high_water = plan.receive_high_water,
+                   .is_transport_free = plan.is_transport_free};
   const std::size_t before = anonymous_bytes();
   const auto server = scene.serve(side);
   ingest_nap(settling);
@@ -181,7 +184,10 @@ bench_report measure_ingest_idle(const ingest_plan& plan) {
 
 bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& frames, const ingest_rate& how) {
   stage scene(load_of(frames, *how.dialect, how.blocks_per_s));
-  const ingest_side side{.streams = frames.streams(), .dialect = how.dialect, .receive_high_water = plan.receive_high_water, .is_transport_free = plan.is_transport_free};
+  const ingest_side side{.streams = frames.streams(),
+                         .dialect = how.dialect,
+                         .receive_high_water = plan.receive_high_water,
+                         .is_transport_free = plan.is_transport_free};
   const auto server = scene.serve(side, how.is_discarded);
   const finish_line finish(frames, frames.batches().size(), scene.board(), *server);
   lag_watch watch(frames, scene.board(), *server, how.with_lag ? how.blocks_per_s : 1);
@@ -224,7 +230,8 @@ bench_report measure_ingest_replay(const ingest_plan& plan, const ingest_frames&
   ingest_load load = load_of(history, dialect, 0);
   load.is_history = true;
   stage scene(load);
-  const ingest_side side{.streams = 1, .dialect = &dialect, .receive_high_water = plan.receive_high_water, .is_transport_free = plan.is_transport_free};
+  const ingest_side side{
+      .streams = 1, .dialect = &dialect, .receive_high_water = plan.receive_high_water, .is_transport_free = plan.is_transport_free};
   const auto server = scene.serve(side);
   const std::int64_t end = ingest_now();
   check(history, *server);
@@ -243,7 +250,10 @@ bench_report measure_ingest_queries(const ingest_plan& plan, const ingest_frames
   if (questions.empty()) throw std::runtime_error("no prompt of the trace has 4,096 tokens");
   const ingest_dialect& dialect = *find_ingest_dialect("vllm_map");
   stage scene(load_of(frames, dialect, 0));
-  ingest_side side{.streams = frames.streams(), .dialect = &dialect, .receive_high_water = plan.receive_high_water, .is_transport_free = plan.is_transport_free};
+  ingest_side side{.streams = frames.streams(),
+                   .dialect = &dialect,
+                   .receive_high_water = plan.receive_high_water,
+                   .is_transport_free = plan.is_transport_free};
   side.with_http = true;
   const auto server = scene.serve(side);
   const finish_line grown(frames, begin_of_steady(frames), scene.board(), *server);

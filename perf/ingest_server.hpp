@@ -19,7 +19,8 @@ struct ingest_side {
   bool with_http = false;                   ///< serve the API on a port the board tells
 };
 
-/// Subscribes to every stream of the board, on one lane; the lane has a CPU, which all other threads share with it unless libzmq's are free.
+/// Subscribes to every stream of the board, on one lane; the lane has a CPU, which all other threads share with it unless libzmq's are
+/// free.
 ///
 /// Life cycle: construct (the publishers are bound), watch, destroy: everything is stopped by then. Thread-safety: members on the thread
 /// that made it.
