@@ -124,6 +124,8 @@ class plain_reader {
     auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
     std::uint64_t taken = 0;
     const unsigned char* at = from_.at();
+    const auto fitting = std::min<std::uint64_t>(most, static_cast<std::size_t>(from_.end() - at) / like_.length);
+    names->reserve(std::min<std::uint64_t>(names->size() + fitting, most_joined_names));
     for (; taken < most && static_cast<std::size_t>(from_.end() - at) >= like_.length; ++taken, at += like_.length) {
       const bool is_like =
           std::memcmp(at, like_.begin, like_.name + 1) == 0 && std::memcmp(at + behind, like_.begin + behind, like_.length - behind) == 0;

@@ -263,9 +263,9 @@ asio::awaitable<void> stream_listener::hear() {
     stopping_ = true;
     co_return;
   }
-  watch_connection(failed ? socket_->poll_connection() : socket_->connection_behind(message_));
+  const auto now = clock::now();
+  watch_connection(failed ? socket_->poll_connection() : socket_->connection_behind(message_), now);
   if (failed == errc::timed_out) {
-    const auto now = clock::now();
     if (now >= machine_.wake_at()) machine_.on_quiet(now);
     catch_up();
     co_return;
@@ -277,7 +277,7 @@ asio::awaitable<void> stream_listener::hear() {
     sink_.note_other_topic(live->topic);
   } else {
     live_number_ = live->number;
-    machine_.on_live(live->number, core::digest(live->payload), clock::now());
+    machine_.on_live(live->number, core::digest(live->payload), now);
   }
 }
 
@@ -302,12 +302,12 @@ asio::awaitable<void> stream_listener::hear_reply() {
     stopping_ = true;
     co_return;
   }
-  watch_connection(socket_->poll_connection());  // before the answer is believed: it may be another publisher's already
+  const auto now = clock::now();
+  watch_connection(socket_->poll_connection(), now);  // before the answer is believed: it may be another publisher's already
   if (machine_.next() != core::stream_fsm::step::read_reply) {
     end_replay();
     co_return;
   }
-  const auto now = clock::now();
   switch (reply_.what) {
     case kind::batch:
       machine_.on_reply(reply_.number, core::digest(reply_.payload), now);
@@ -338,9 +338,9 @@ asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const
   if (sink_.has_changes()) apply_changes();
 }
 
-void stream_listener::watch_connection(const zmq_socket::connection& seen) {
+void stream_listener::watch_connection(const zmq_socket::connection& seen, clock::time_point now) {
   news_.note_connection(seen);
-  machine_.on_connection(seen.connected, disconnects_before_ + seen.disconnects, clock::now());
+  machine_.on_connection(seen.connected, disconnects_before_ + seen.disconnects, now);
 }
 
 }  // namespace kvc::net

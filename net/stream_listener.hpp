@@ -69,7 +69,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   void end_replay() noexcept;
   void catch_up();
   void apply_changes();
-  void watch_connection(const zmq_socket::connection& seen);
+  void watch_connection(const zmq_socket::connection& seen, clock::time_point now);
 
   std::uint64_t disconnects_before_ = 0;  ///< of sockets that have been replaced
   lane* lane_;
