@@ -82,6 +82,10 @@ void stream_fsm::decide(time_point now) {
         return listen(now);
       }
       tell({.what = fact::kind::restarted, .from = cursor_.newest_applied().value_or(seqno{}), .because = "the sequence went back"});
+      if (suspect_ && !is_connected_) {  // it came before the break: whoever published it has gone as well, and more of it may wait
+        held_.reset();
+        wants_fresh_transport_ = true;
+      }
       return begin_generation(reason::restart);
     case verdict::gap:
       if (suspect_ && !is_connected_) {  // whoever answers now may be another one; it is asked for when that is known

@@ -19,6 +19,9 @@ namespace {
 
 constexpr int idle_checks_per_tail_check = 10;
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
+/// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
+/// better than this.
+constexpr std::chrono::milliseconds longest_unlooked{10};
 
 core::stream_rules rules_of(const core::registration& from, const stream_settings& settings) {
   core::stream_rules rules;
@@ -233,7 +236,7 @@ asio::awaitable<void> stream_listener::listen() {
     if (stopping_) co_return;
     news_.show(machine_);
     if (machine_.take_wants_fresh_transport()) {
-      disconnects_before_ += socket_->poll_connection().disconnects;
+      breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
       socket_.reset();
       continue;
     }
@@ -264,7 +267,7 @@ asio::awaitable<void> stream_listener::hear() {
     co_return;
   }
   const auto now = clock::now();
-  watch_connection(failed ? socket_->poll_connection() : socket_->connection_behind(message_), now);
+  watch_connection(failed, now);
   if (failed == errc::timed_out) {
     if (now >= machine_.wake_at()) machine_.on_quiet(now);
     catch_up();
@@ -303,7 +306,9 @@ asio::awaitable<void> stream_listener::hear_reply() {
     co_return;
   }
   const auto now = clock::now();
-  watch_connection(socket_->poll_connection(), now);  // before the answer is believed: it may be another publisher's already
+  const auto seen = look(now);  // before the answer is believed: it may be another publisher's already
+  breaks_.on_look(seen.disconnects);
+  machine_.on_connection(seen.connected, breaks_.told(), now);
   if (machine_.next() != core::stream_fsm::step::read_reply) {
     end_replay();
     co_return;
@@ -338,9 +343,21 @@ asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const
   if (sink_.has_changes()) apply_changes();
 }
 
-void stream_listener::watch_connection(const zmq_socket::connection& seen, clock::time_point now) {
+void stream_listener::watch_connection(const error_code& failed, clock::time_point now) {
+  const bool is_other = !failed && !socket_->is_of_same_connection(message_);
+  if (!failed && !is_other && now - looked_at_ < longest_unlooked) return;
+  const auto seen = look(now);
+  if (is_other) breaks_.on_other_connection(seen.disconnects);
+  if (failed == errc::timed_out) breaks_.on_drained(seen.disconnects);
+  // A break that is not told yet is none to the machine: it comes when what arrived before it has been heard.
+  if (is_other || !breaks_.is_behind(seen.disconnects)) machine_.on_connection(seen.connected, breaks_.told(), now);
+}
+
+zmq_socket::connection stream_listener::look(clock::time_point now) {
+  looked_at_ = now;
+  const auto seen = socket_->poll_connection();
   news_.note_connection(seen);
-  machine_.on_connection(seen.connected, disconnects_before_ + seen.disconnects, now);
+  return seen;
 }
 
 }  // namespace kvc::net

@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/stream_fsm.hpp"
+#include "net/break_count.hpp"
 #include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
@@ -69,9 +70,12 @@ class stream_listener final : public evictable, public index_inlet, public name_
   void end_replay() noexcept;
   void catch_up();
   void apply_changes();
-  void watch_connection(const zmq_socket::connection& seen, clock::time_point now);
+  /// After a reception, which may have failed.
+  void watch_connection(const error_code& failed, clock::time_point now);
+  zmq_socket::connection look(clock::time_point now);
 
-  std::uint64_t disconnects_before_ = 0;  ///< of sockets that have been replaced
+  break_count breaks_;
+  clock::time_point looked_at_;  ///< when the connection was looked at last
   lane* lane_;
   const stream_settings* settings_;
   zmq_engine* engine_;

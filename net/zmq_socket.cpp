@@ -27,7 +27,6 @@ constexpr int probe_after_s = 5;
 constexpr int probe_interval_s = 5;
 constexpr int unanswered_probes = 3;
 constexpr std::size_t notices_per_look = 256;  // bounds one look at the connection notices
-constexpr std::size_t messages_per_look = 64;  // of one connection
 constexpr std::size_t longest_kept_frame = 1'024;
 
 /// libzmq's errno where its meaning at this place is known.
@@ -180,8 +179,7 @@ struct zmq_socket::state {
   connection seen;
   std::uint64_t open = 0;               ///< connections whose handshake is done
   std::uint64_t failed_handshakes = 0;  ///< each is followed by a disconnect that must not be counted
-  connection_mark newest;               ///< of the newest message `connection_behind` was asked about
-  std::size_t messages_unlooked = 0;    ///< since the notices were read last
+  connection_mark newest;               ///< of the message that was asked about last
 
   [[nodiscard]] bool is_ready(int wanted) const {
     int events = 0;
@@ -224,7 +222,6 @@ void zmq_socket::state::note(std::uint16_t event) {
 }
 
 void zmq_socket::state::read_notices() {
-  messages_unlooked = 0;
   for (std::size_t i = 0; monitor != nullptr && i < notices_per_look; ++i) {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
@@ -378,10 +375,8 @@ zmq_socket::connection zmq_socket::poll_connection() {
   return state_->seen;
 }
 
-zmq_socket::connection zmq_socket::connection_behind(const zmq_message& message) {
-  const bool is_told = message.size() != 0 && state_->newest.is_same(message.state_->at(0));
-  if (!is_told || ++state_->messages_unlooked == messages_per_look) state_->read_notices();
-  return state_->seen;
+bool zmq_socket::is_of_same_connection(const zmq_message& message) {
+  return message.size() != 0 && state_->newest.is_same(message.state_->at(0));
 }
 
 void zmq_socket::close() noexcept {

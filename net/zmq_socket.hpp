@@ -107,10 +107,9 @@ class zmq_socket {
     std::uint64_t disconnects = 0;
   };
   [[nodiscard]] connection poll_connection();
-  /// The same for right after the reception of `message`, and cheaper: the notices are read, which takes a system call, when the message
-  /// came over another connection than the one before it (whatever became of that one has been told by then), when nobody can tell, and
-  /// every few messages in any case.
-  [[nodiscard]] connection connection_behind(const zmq_message& message);
+  /// Whether `message`, just received, came over the same connection as the one this was asked about before. What became of that connection
+  /// has been told before a message of the next one arrives. False when it cannot be told.
+  [[nodiscard]] bool is_of_same_connection(const zmq_message& message);
 
   /// Ends a pending wait with `closed` and closes the socket without lingering.
   void close() noexcept;

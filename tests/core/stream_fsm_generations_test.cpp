@@ -75,6 +75,13 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
          {"forgotten", "listen, joining"}});
   check("what was sent before the break is still on its way to us: nobody is asked", quick(),
         after_two({{"broken", "listen, whole"}, {"live 2", "apply_live, whole"}, {"applied", "listen, whole"}}));
+  check("what was sent before the break is another one's, which has gone as well: nothing that waits is of any use", quick(),
+        after_two({{"broken", "listen, whole"},
+                   {"live 0 other", "forget, recovering"},
+                   {"forgotten", "listen, joining"},
+                   {"live 1 other", "listen, joining"},
+                   {"connected", "listen, joining"},
+                   {"quiet 1", "request 0, catching_up"}}));
   check("a gap in what was sent before the break: asked for when it is known who answers", quick(),
         after_two({{"broken", "listen, whole"},
                    {"live 4", "listen, recovering"},
