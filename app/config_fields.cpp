@@ -40,7 +40,7 @@ template <class Reach>
 [[nodiscard]] constexpr decimal_access decimal(Reach, double least, double most, bool without_least = false) {
   return {.get =
               [](const settings& from) {
-                const auto& value = Reach{}(from);
+                const auto value = Reach{}(from);
                 if constexpr (requires { value.count(); }) {
                   return value.count();
                 } else {

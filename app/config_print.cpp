@@ -9,13 +9,14 @@
 namespace kvc::app {
 namespace {
 
-std::string quoted(std::string_view text) { return boost::json::serialize(boost::json::string_view(text.data(), text.size())); }
+/// The text as a JSON string. Not `quoted`, which std::string arguments would find in std.
+std::string json_text(std::string_view text) { return boost::json::serialize(boost::json::string_view(text.data(), text.size())); }
 
 std::string list_as_json(const std::vector<std::string>& items, bool numbers, bool hidden) {
   std::string out = "[";
   for (const std::string& item : items) {
     if (out.size() > 1) out += ", ";
-    out += hidden ? quoted("(hidden)") : numbers ? item : quoted(item);
+    out += hidden ? json_text("(hidden)") : numbers ? item : json_text(item);
   }
   return out + "]";
 }
@@ -25,7 +26,7 @@ std::string value_as_json(const field_info& field, const settings& values) {
   if (const auto* decimal = std::get_if<decimal_access>(&field.access)) return decimal_text(decimal->get(values));
   if (const auto* whole = std::get_if<integer_access>(&field.access)) return std::to_string(whole->get(values));
   if (const auto* yes_or_no = std::get_if<boolean_access>(&field.access)) return yes_or_no->get(values) ? "true" : "false";
-  if (const auto* text = std::get_if<text_access>(&field.access)) return quoted(text->get(values));
+  if (const auto* text = std::get_if<text_access>(&field.access)) return json_text(text->get(values));
   const auto& list = std::get<list_access>(field.access);
   return list_as_json(list.get(values), list.numbers, field.secret);
 }
@@ -73,22 +74,22 @@ std::string help_text() {
 }
 
 std::string print_config(const configuration& config) {
-  std::string out = "{\n  \"file\": " + (config.file.empty() ? "null" : quoted(config.file)) + ",\n  \"settings\": {\n";
+  std::string out = "{\n  \"file\": " + (config.file.empty() ? "null" : json_text(config.file)) + ",\n  \"settings\": {\n";
   bool first = true;
   for (const field_info& field : config_fields()) {
     if (!field.stands_for.empty()) continue;
     const auto source = config.sources.find(field.name);
     if (!first) out += ",\n";
     first = false;
-    out += "    " + quoted(field.name) + ": {\"value\": " + value_as_json(field, config.values) +
-           ", \"source\": " + quoted(source == config.sources.end() ? "default" : source->second) + "}";
+    out += "    " + json_text(field.name) + ": {\"value\": " + value_as_json(field, config.values) +
+           ", \"source\": " + json_text(source == config.sources.end() ? "default" : source->second) + "}";
   }
   out += "\n  },\n  \"publishers\": [";
   first = true;
   for (const publisher_entry& each : config.values.publishers) {
     out += (first ? "\n    " : ",\n    ");
     first = false;
-    out += "{\"name\": " + quoted(each.name) + ", \"source\": " + quoted(each.source) + ", \"registration\": " + each.json + "}";
+    out += "{\"name\": " + json_text(each.name) + ", \"source\": " + json_text(each.source) + ", \"registration\": " + each.json + "}";
   }
   return out + (first ? "]\n}\n" : "\n  ]\n}\n");
 }

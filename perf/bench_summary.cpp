@@ -13,7 +13,8 @@ double middle(const std::vector<double>& sorted) {
   return sorted.size() % 2 != 0 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-std::string quoted(std::string_view text) {
+/// The text as a JSON string. Not `quoted`, which std::string arguments would find in std.
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char each : text) {
     if (static_cast<unsigned char>(each) < 0x20) {
@@ -81,13 +82,13 @@ std::string bench_summary::table() const {
 
 std::string bench_summary::json(const std::vector<std::pair<std::string, std::string>>& labels) const {
   std::string text = "{";
-  for (const auto& [name, value] : labels) text += quoted(name) + ':' + quoted(value) + ',';
+  for (const auto& [name, value] : labels) text += json_text(name) + ':' + json_text(value) + ',';
   text += "\"repeat\":" + std::to_string(runs_);
-  for (const bench_spread& each : spreads_) text += ',' + quoted(each.name) + ':' + bench_number(each.median);
+  for (const bench_spread& each : spreads_) text += ',' + json_text(each.name) + ':' + bench_number(each.median);
   for (const bool least : {true, false}) {
     text += least ? ",\"min\":{" : ",\"max\":{";
     for (std::size_t i = 0; i < spreads_.size(); ++i) {
-      text += (i == 0 ? "" : ",") + quoted(spreads_[i].name) + ':' + bench_number(least ? spreads_[i].least : spreads_[i].greatest);
+      text += (i == 0 ? "" : ",") + json_text(spreads_[i].name) + ':' + bench_number(least ? spreads_[i].least : spreads_[i].greatest);
     }
     text += '}';
   }
