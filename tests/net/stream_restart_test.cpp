@@ -120,6 +120,47 @@ BOOST_FIXTURE_TEST_CASE(what_an_ended_publisher_left_behind_is_not_taken_for_its
   for (std::uint32_t i = 0; i < 4; ++i) BOOST_TEST(depth(tokens_from(100 * i, 1)) == 0U);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_a_life_between_two_restarts_left_behind_is_not_joined_to_the_next, joined_fixture) {
+  // It is asked for a proof, which it does not give, and publishes and ends meanwhile (chaos seed 1795367805).
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(0, 1)) == 1; }));
+  const auto connection_is = [&](kvc::core::connection_state what) { return service()->status->connection.load() == what; };
+  engine_1.stop();
+  BOOST_REQUIRE(eventually([&] { return connection_is(kvc::core::connection_state::disconnected); }));
+
+  fake_publisher::options same_place{.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint(), .answers = false};
+  fake_publisher between(engine, context, same_place);
+  BOOST_REQUIRE(eventually([&] { return connection_is(kvc::core::connection_state::connected) && state() == stream_state::recovering; }));
+  kvc::net::zmq_socket witness(engine, context.get_executor(), kvc::net::zmq_socket::kind::subscriber);
+  BOOST_REQUIRE(!witness.subscribe(""));
+  BOOST_REQUIRE(!witness.connect(between.endpoint()));
+  kvc::net::zmq_message heard;
+  BOOST_REQUIRE(eventually([&] {
+    between.send_raw({"", "is anybody there"});
+    return !witness.try_receive(heard);
+  }));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    between.publish(stored_payload({500 + i}, {}, tokens_from(static_cast<std::uint32_t>(500 + 10 * i), 1)));
+  }
+  BOOST_REQUIRE(eventually([&] { return !witness.try_receive(heard) && heard.size() == 3 && heard.frame(1).back() == std::byte{2}; }));
+  between.stop();
+  BOOST_REQUIRE(eventually([&] { return connection_is(kvc::core::connection_state::disconnected); }));
+
+  same_place.answers = true;
+  fake_publisher last(engine, context, same_place);
+  last.lose_live(stored_payload({7}, {}, tokens_from(700, 1)));
+  BOOST_REQUIRE(eventually([&] { return last.replays_served() > 0; }));
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    last.lose_live(stored_payload({8 + i}, {}, tokens_from(static_cast<std::uint32_t>(800 + 100 * i), 1)));
+  }
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(700, 1)) == 1 && connection_is(kvc::core::connection_state::connected); }));
+  last.publish(stored_payload({10}, {}, tokens_from(1000, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(1000, 1)) == 1 && state() == stream_state::whole; }));
+  for (std::uint32_t i = 0; i < 4; ++i) BOOST_TEST(depth(tokens_from(700 + 100 * i, 1)) == 1U);
+  for (std::uint32_t i = 0; i < 3; ++i) BOOST_TEST(depth(tokens_from(500 + 10 * i, 1)) == 0U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_publisher_that_does_not_prove_itself_is_read_anew, joined_fixture) {
   // One that never marks the end of a replay says nothing at all when it is asked for a batch it does not have.
   engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
