@@ -26,8 +26,8 @@ constexpr std::size_t usual_frames = 5;  // no message of a publisher has more
 constexpr int probe_after_s = 5;
 constexpr int probe_interval_s = 5;
 constexpr int unanswered_probes = 3;
-constexpr std::size_t notices_per_look = 256;  // bounds one look at the connection notices
-constexpr std::size_t longest_kept_frame = 1'024;
+constexpr std::size_t notices_per_look = 256;   // bounds one look at the connection notices
+constexpr std::size_t longest_kept_frame = 32;  // lies in the message itself: a longer one keeps a buffer of 8 KiB
 
 /// libzmq's errno where its meaning at this place is known.
 error_code last_error() {
@@ -161,7 +161,7 @@ class connection_mark {
 
   /// Whether a frame came over the same connection as the one this was asked about before. False when that cannot be told.
   bool is_same(zmq_msg_t* frame) {
-    const char* const shared = zmq_msg_size(frame) <= longest_kept_frame ? zmq_msg_gets(frame, "Socket-Type") : nullptr;
+    const char* const shared = zmq_msg_gets(frame, "Socket-Type");
     if (shared != nullptr && shared == shared_) return true;
     shared_ = shared != nullptr && zmq_msg_copy(&kept_, frame) == 0 ? shared : nullptr;
     return false;
@@ -376,7 +376,10 @@ zmq_socket::connection zmq_socket::poll_connection() {
 }
 
 bool zmq_socket::is_of_same_connection(const zmq_message& message) {
-  return message.size() != 0 && state_->newest.is_same(message.state_->at(0));
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    if (message.frame(i).size() <= longest_kept_frame) return state_->newest.is_same(message.state_->at(i));
+  }
+  return false;
 }
 
 void zmq_socket::close() noexcept {
