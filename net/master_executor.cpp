@@ -62,6 +62,8 @@ asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> ke
     found[places.front()].asked = asked;
     co_return error_code();
   }
+  // Nobody led until the deadline, which is no fault of the keys: they can be asked for again.
+  if (answer->status == 503) co_return error_code(errc::timed_out);
   if (answer->status != 200) co_return error_code(errc::not_understood);
   auto read = read_placements(answer->body, keys);
   if (!read) co_return error_code(errc::not_understood);

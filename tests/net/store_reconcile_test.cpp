@@ -172,6 +172,19 @@ BOOST_FIXTURE_TEST_CASE(what_an_event_has_made_doubtful_is_asked_for_once_the_st
   BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 1; }));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_was_asked_for_while_nobody_leads_is_asked_for_again, calm_fixture) {
+  // "Not the leader" until the deadline used to count as an answer that the keys are to blame for, and they were forgotten.
+  using change = core::object_event::change;
+  master.put("moved", {.local_disk = true});
+  master.depose("?");  // whoever is asked who leads does not know
+  add_store(master.url());
+  publish({in_memory("moved", change::stored), in_memory("moved", change::removed)}, net::event_form::mooncake_branch);
+  BOOST_REQUIRE(eventually([&] { return metric("kvc_store_reconcile_failures_total") >= 1; }));
+  master.depose("");
+
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 1; }));
+}
+
 BOOST_AUTO_TEST_CASE(differences_reach_the_index) {
   const std::vector<std::uint32_t> tokens = tokens_from(1, 1);
   const std::uint64_t block = block_of(tokens, 0);
