@@ -57,7 +57,8 @@ class stream_fsm {
 
   [[nodiscard]] step next() const;
   [[nodiscard]] time_point wake_at() const { return wake_at_; }
-  [[nodiscard]] seqno request_from() const { return recovery_ ? recovery_->request_from() : suspect_->number; }
+  /// What to ask for. What comes from before it is ignored.
+  [[nodiscard]] seqno request_from() const;
 
   /// A live batch has come and is in hand. `fingerprint`: the digest of its bytes.
   void on_live(seqno number, std::uint64_t fingerprint, time_point now);

@@ -31,6 +31,15 @@ void stream_fsm::recover(seqno from, std::optional<seqno> to, time_point now) {
   perform(recovery_->start(), now);
 }
 
+seqno stream_fsm::request_from() const {
+  if (!recovery_) return suspect_->number;
+  // Who never marks the end of an answer says nothing at all when there is nothing. It is asked for what we had last as well, so that there
+  // is an answer, and silence behind it is its end.
+  const seqno from = recovery_->request_from();
+  const bool is_for_all_else = !recovery_to_ && !is_tail_check_ && recovery_->applied_count() == 0;
+  return is_for_all_else && last_ && last_->number.get() + 1 == from.get() ? last_->number : from;
+}
+
 /// A publisher that drops its last batch and then has nothing to say would leave us wrong for ever. One short question.
 void stream_fsm::check_tail(time_point now) {
   is_tail_unchecked_ = false;
