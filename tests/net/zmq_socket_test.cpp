@@ -187,6 +187,20 @@ asio::awaitable<void> receive_burst(zmq_socket& subscriber, int& count) {
   }
 }
 
+constexpr zmq_options watching{.reconnect_ms = 5, .reconnect_max_ms = 10, .watch_connection = true};
+
+/// Binds a publisher where another one has just been: its listener closes in the background. Answers the endpoint.
+asio::awaitable<std::string> bind_after(zmq_socket& publisher, std::string endpoint) {
+  error_code bound = publisher.bind(endpoint);
+  const auto patience = soon();
+  while (bound == errc::address_in_use && clock_type::now() < patience) {
+    co_await one_turn();
+    bound = publisher.bind(endpoint);
+  }
+  BOOST_TEST_REQUIRE(!bound);
+  co_return publisher.bound_endpoint();
+}
+
 /// A publisher that sends until its first message is heard (who connects while it is away has not subscribed yet), and `further` more.
 asio::awaitable<void> speak_until_heard(zmq_socket& publisher, zmq_socket& subscriber, zmq_message& message, int further) {
   const std::array<std::string_view, 2> frames{"topic", "text"};
@@ -201,27 +215,14 @@ asio::awaitable<void> speak_until_heard(zmq_socket& publisher, zmq_socket& subsc
 }
 
 asio::awaitable<void> hear_of_successor(wire& on) {
-  zmq_options watching;
-  watching.watch_connection = true;
-  watching.reconnect_ms = 5;
-  watching.reconnect_max_ms = 10;
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, watching);
   BOOST_TEST(!subscriber.subscribe(""));
   zmq_message message;
   std::string endpoint = "tcp://127.0.0.1:*";
   for (std::uint64_t life = 1; life <= 3; ++life) {
     zmq_socket publisher = on.open(zmq_socket::kind::publisher);
-    error_code bound = publisher.bind(endpoint);
-    const auto patience = soon();
-    while (bound == errc::address_in_use && clock_type::now() < patience) {
-      co_await one_turn();
-      bound = publisher.bind(endpoint);
-    }
-    BOOST_TEST_REQUIRE(!bound);
-    if (life == 1) {
-      endpoint = publisher.bound_endpoint();
-      BOOST_TEST_REQUIRE(!subscriber.connect(endpoint));
-    }
+    endpoint = co_await bind_after(publisher, endpoint);
+    if (life == 1) BOOST_TEST_REQUIRE(!subscriber.connect(endpoint));
     constexpr int further = 100;
     co_await speak_until_heard(publisher, subscriber, message, further);
     BOOST_TEST(!subscriber.is_of_same_connection(message));
@@ -238,26 +239,14 @@ asio::awaitable<void> hear_of_successor(wire& on) {
 }
 
 asio::awaitable<void> watch_peer(wire& on) {
-  zmq_options watching;
-  watching.watch_connection = true;
-  watching.reconnect_ms = 5;
-  watching.reconnect_max_ms = 10;
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, watching);
   BOOST_TEST(!subscriber.poll_connection().connected);
-  std::string endpoint;
+  std::string endpoint = "tcp://127.0.0.1:*";
   for (std::uint64_t life = 1; life <= 2; ++life) {
     zmq_socket publisher = on.open(zmq_socket::kind::publisher);
-    error_code bound = publisher.bind(life == 1 ? "tcp://127.0.0.1:*" : endpoint);
+    endpoint = co_await bind_after(publisher, endpoint);
+    if (life == 1) BOOST_TEST(!subscriber.connect(endpoint));
     const auto patience = soon();
-    while (bound == errc::address_in_use && clock_type::now() < patience) {  // the old listener closes in the background
-      co_await one_turn();
-      bound = publisher.bind(endpoint);
-    }
-    BOOST_TEST(!bound);
-    if (life == 1) {
-      endpoint = publisher.bound_endpoint();
-      BOOST_TEST(!subscriber.connect(endpoint));
-    }
     while (!subscriber.poll_connection().connected && clock_type::now() < patience) co_await one_turn();
     BOOST_TEST(subscriber.poll_connection().connected);
     BOOST_TEST(subscriber.poll_connection().connects == life);
