@@ -17,6 +17,9 @@
 namespace kvc::net {
 namespace {
 
+/// Room that is made for the names of removals that follow each other: most of what comes, and little to ask for where only two do.
+constexpr std::size_t usual_joined_names = 64;
+
 /// One batch, front to back.
 class plain_reader {
  public:
@@ -124,12 +127,11 @@ class plain_reader {
     auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
     std::uint64_t taken = 0;
     const unsigned char* at = from_.at();
-    const auto fitting = std::min<std::uint64_t>(most, static_cast<std::size_t>(from_.end() - at) / like_.length);
-    names->reserve(std::min<std::uint64_t>(names->size() + fitting, most_joined_names));
     for (; taken < most && static_cast<std::size_t>(from_.end() - at) >= like_.length; ++taken, at += like_.length) {
       const bool is_like =
           std::memcmp(at, like_.begin, like_.name + 1) == 0 && std::memcmp(at + behind, like_.begin + behind, like_.length - behind) == 0;
       if (!is_like) break;
+      if (taken == 0) names->reserve(usual_joined_names);
       if (names->size() == most_joined_names) {
         core::event_scope same = std::get<core::removed_event>(out_->events.back()).scope;
         names = &std::get<core::removed_event>(out_->events.emplace_back(core::removed_event{std::move(same), {}, false})).hashes;

@@ -89,6 +89,7 @@ bool wants_ipv6(const std::string& endpoint, bool binding) {
 struct zmq_engine::state {
   void* context = nullptr;
 };
+
 zmq_engine::zmq_engine(int io_threads, int max_sockets) : state_(std::make_unique<state>()) {
   state_->context = zmq_ctx_new();
   if (state_->context == nullptr) throw std::bad_alloc();
@@ -107,6 +108,7 @@ zmq_engine::~zmq_engine() {
 void* zmq_engine::handle() const noexcept {
   return state_->context;
 }
+
 /// Every stream has messages that wait to be filled, so there is no room in them for frames that never come.
 struct zmq_message::state {
   std::array<zmq_msg_t, usual_frames> usual;

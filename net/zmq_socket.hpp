@@ -107,8 +107,8 @@ class zmq_socket {
     std::uint64_t disconnects = 0;
   };
   [[nodiscard]] connection poll_connection();
-  /// Whether `message`, just received, came over the same connection as the one this was asked about before. What became of that connection
-  /// has been told before a message of the next one arrives. False when it cannot be told.
+  /// Whether `message`, just received, came over the same connection as the one this was asked about before. Where we connect, the notices
+  /// tell that a connection has broken before a message of the next one arrives. False when it cannot be told.
   [[nodiscard]] bool is_of_same_connection(const zmq_message& message);
 
   /// Ends a pending wait with `closed` and closes the socket without lingering.
