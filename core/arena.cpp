@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bring_near.hpp"
 #include "core/large_page.hpp"
 #include "core/sharded_count.hpp"
 
@@ -82,7 +83,9 @@ struct hand {
   }
   void* pop() noexcept {
     --count;
-    return std::exchange(top, top->next);
+    piece* const taken = std::exchange(top, top->next);
+    if (top != nullptr) bring_near(top);  // the next taker reads where the one behind it is, and writes there
+    return taken;
   }
 };
 

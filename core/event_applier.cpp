@@ -121,19 +121,25 @@ bool event_applier::apply_some(const event_batch& batch, progress& at, std::size
   return true;
 }
 
+void event_applier::approach() const noexcept {
+  home_.blocks().expect(0, nullptr, {});
+}
+
 void event_applier::look_ahead(const event_batch& batch, std::size_t at) const noexcept {
-  constexpr unsigned steps = 3;  // of lane_blocks::expect: each event passes through all of them while those before it are applied
-  for (unsigned step = 1; step <= steps; ++step) {
-    const std::size_t ahead = at + steps + 1 - step;
-    if (ahead >= batch.events.size()) continue;
-    // Names of other groups are changed before they are looked up: for one event it would cost more than it saves. Whose events they are
-    // does not matter: the stream's workers share the names of the lane.
-    if (const auto* stored = std::get_if<stored_event>(&batch.events[ahead])) {
-      if (stored->scope.group != 0 || stored->hashes.empty()) continue;
-      home_.blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
-    } else if (const auto* removed = std::get_if<removed_event>(&batch.events[ahead])) {
-      if (removed->scope.group == 0 && !removed->hashes.empty()) home_.blocks().expect(step, nullptr, removed->hashes);
-    }
+  constexpr std::size_t steps = 3;  // of lane_blocks::expect: each event passes through all of them while those before it are applied
+  for (std::size_t soon = 1; at == 0 && soon < steps; ++soon) expect(1, batch, soon);  // nothing was applied before these
+  for (std::size_t step = 1; step <= steps; ++step) expect(static_cast<unsigned>(step), batch, at + steps + 1 - step);
+}
+
+void event_applier::expect(unsigned step, const event_batch& batch, std::size_t which) const noexcept {
+  if (which >= batch.events.size()) return;
+  // Names of other groups are changed before they are looked up: for one event it would cost more than it saves. Whose events they are
+  // does not matter: the stream's workers share the names of the lane.
+  if (const auto* stored = std::get_if<stored_event>(&batch.events[which])) {
+    if (stored->scope.group != 0 || stored->hashes.empty()) return;
+    home_.blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
+  } else if (const auto* removed = std::get_if<removed_event>(&batch.events[which])) {
+    if (removed->scope.group == 0 && !removed->hashes.empty()) home_.blocks().expect(step, nullptr, removed->hashes);
   }
 }
 

@@ -59,6 +59,9 @@ class event_applier {
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
   event_applier(const registration& from, const member& who, catalog& partitions, options limits);
 
+  /// Brings near what applying any batch begins with; worth it some hundred nanoseconds ahead, before the batch is decoded.
+  void approach() const noexcept;
+
   /// Where in a batch the work stands, between turns.
   struct progress {
     std::size_t next_event = 0;
@@ -129,6 +132,7 @@ class event_applier {
   [[nodiscard]] std::optional<std::size_t> apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally);
   /// Brings near what the three events behind `at` will need; see lane_blocks::expect.
   void look_ahead(const event_batch& batch, std::size_t at) const noexcept;
+  void expect(unsigned step, const event_batch& batch, std::size_t which) const noexcept;
 
   registration registration_;
   member member_;

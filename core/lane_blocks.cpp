@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/bring_near.hpp"
 #include "core/quiescence.hpp"
 
 namespace kvc::core {
@@ -73,7 +74,11 @@ std::optional<lane_blocks::place> lane_blocks::any_place(engine_hash name) {
 }
 
 void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<const engine_hash> names) const noexcept {
-  if (step == 1) {
+  if (step == 0) {
+    constexpr std::size_t line_bytes = 64;
+    const auto* const first = reinterpret_cast<const std::byte*>(this);
+    for (std::size_t at = 0; at < sizeof(*this); at += line_bytes) bring_near(first + at);
+  } else if (step == 1) {
     holdings_.prefetch(space_, names);
     if (parent != nullptr) holdings_.prefetch(space_, {parent, 1});
   } else if (const engine_hash* const leading = parent != nullptr ? parent : names.data(); leading != nullptr) {

@@ -134,6 +134,7 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
   const auto overlap = std::min<std::uint32_t>(in.cutoff - start, static_cast<std::uint32_t>(names.size()));
   if (overlap != 0) {
     done.repeated = names_->fit(in.list, start, names.first(overlap));
+    if (done.repeated != 0) remember(which, start + done.repeated - 1);
     if (done.repeated < overlap || overlap == names.size()) return done;
   }
   const auto news = names.subspan(overlap);
@@ -144,6 +145,7 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
   }
   if (done.added == 0) return done;
   in.cutoff += done.added;
+  remember(which, in.cutoff - 1);
   last_ = which;
   last_offset_ = in.cutoff - 1;
   publish(in);
@@ -279,9 +281,15 @@ void lane_holdings::release_odd(std::uint32_t which, std::uint32_t offset) {
   change(in, offset, bit_of(in.more->plain, offset));
 }
 
+void lane_holdings::remember(std::uint32_t which, std::uint32_t offset) {
+  last_ = which;
+  last_offset_ = offset;
+  names_->note_turn_of(this);
+}
+
 /// The offset at which `name` stands beside the last block found, in the same list; `none` when it does not.
 std::uint32_t lane_holdings::neighbour(engine_hash name) const {
-  if (last_ == none || all_[last_].list == holding::no_list) return none;
+  if (!names_->is_turn_of(this) || last_ == none || all_[last_].list == holding::no_list) return none;
   const naming& list = names_->at(all_[last_].list);
   // Removals mostly come from the end of a chain backwards, and a store's parent is mostly the block stored last.
   if (last_offset_ != 0 && list.has(last_offset_ - 1, name)) return last_offset_ - 1;
@@ -300,8 +308,7 @@ lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engin
   if (!spot) return {};
   const std::uint32_t which = find(names_->at(spot->list).in, medium);
   if (which == none || all_[which].list != spot->list || !is_plain(which, spot->offset)) return {};
-  last_ = which;
-  last_offset_ = spot->offset;
+  remember(which, spot->offset);
   return {which, spot->offset};
 }
 

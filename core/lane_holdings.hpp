@@ -158,6 +158,7 @@ class lane_holdings {
   void record(holding& of, std::uint32_t offset);
   void change(holding& of, std::uint32_t offset, bool is_held);
   [[nodiscard]] std::uint32_t neighbour(engine_hash name) const;
+  void remember(std::uint32_t which, std::uint32_t offset);
 
   worker_id worker_;
   std::shared_ptr<lane_names> names_;
@@ -168,7 +169,7 @@ class lane_holdings {
   media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
-  std::uint32_t last_ = none;  ///< where the last name was found
+  std::uint32_t last_ = none;  ///< where the last name was found, or the last block stored
   std::uint32_t last_offset_ = 0;
 };
 

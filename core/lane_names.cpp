@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
 
 #include "core/arena.hpp"
@@ -13,7 +12,6 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t batch = name_table::most_at_once;  ///< names whose lines are asked for together: more than a CPU waits for at once
 constexpr std::uint32_t most_lists = 1U << 24;           ///< a place in the table has 8 bits for the name and 24 for the list
 
 }  // namespace
@@ -60,23 +58,16 @@ std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name)
 }
 
 void lane_names::prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
-  const auto asked = names.first(std::min(names.size(), batch));
-  table_.prefetch(asked, name_hasher(space));
-  if (asked.size() < 2) return;
-  near_[next_near_] = asked;
+  table_.prefetch(names, name_hasher(space));
+  if (names.size() < 2) return;
+  near_[next_near_] = names;
   next_near_ = (next_near_ + 1) % near_.size();
 }
 
 void lane_names::prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
-  const auto asked = names.first(std::min(names.size(), batch));
-  if (!is_near(asked)) prefetch(space, asked);
-}
-
-/// Whether the lines of these names have just been asked for.
-bool lane_names::is_near(std::span<const engine_hash> names) const noexcept {
-  return std::ranges::any_of(near_, [&](const auto& asked) {
-    return std::less_equal<>()(asked.data(), names.data()) && std::less_equal<>()(names.data() + names.size(), asked.data() + asked.size());
-  });
+  const bool is_near =
+      std::ranges::any_of(near_, [&](const auto& asked) { return asked.data() == names.data() && asked.size() == names.size(); });
+  if (!is_near) prefetch(space, names);
 }
 
 void lane_names::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
@@ -136,7 +127,6 @@ void lane_names::forget(std::uint32_t list, std::uint32_t from) {
   for (std::uint32_t done = from; done < of.count;) {
     const std::uint32_t some = at_once(done, of.count - done);
     const std::span<const engine_hash> names(of.names + done, some);
-    table_.prefetch(names, hash_of);
     const std::uint32_t first = place_of(list, done);
     const auto rest = table_.remove_most(names, hash_of, first);
     for (const std::uint8_t which : rest.all()) table_.remove(hash_of(names[which]), first + which);
@@ -191,13 +181,12 @@ std::optional<std::uint32_t> lane_names::next_place(std::uint32_t list, std::uin
   return place_of(list, index);
 }
 
-/// Enters the names from number `from` of a list on, which are written down already and of which places begin at `first`, at most `batch`.
-/// Answers how many: the next one is known at another place, or the table takes no more.
-std::uint32_t lane_names::enter(std::uint32_t list, std::uint32_t from, std::uint32_t first, bool are_near) {
+/// Enters the names from number `from` of a list on, which are written down already and of which places begin at `first`, at most as many
+/// as the table takes together. Answers how many: the next one is known at another place, or the table takes no more.
+std::uint32_t lane_names::enter(std::uint32_t list, std::uint32_t from, std::uint32_t first) {
   const naming& in = at(list);
   const name_hasher hash_of(in.space);
   const std::span<const engine_hash> names(in.names + from, in.count - from);
-  if (!are_near) table_.prefetch(names, hash_of);
   const auto rest = table_.add_most(names, hash_of, first);
   for (std::size_t i = 0; i < rest.count; ++i) {
     const std::uint8_t which = rest.which[i];
@@ -241,7 +230,7 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
     const auto next = names.subspan(accepted, some);
     std::ranges::copy(next, in.names + from);
     in.count += some;
-    const std::uint32_t entered = place ? enter(list, from, *place, is_near(next)) : 0;
+    const std::uint32_t entered = place ? enter(list, from, *place) : 0;
     accepted += entered;
     if (entered == some) continue;
     // The one refused keeps its place in the list, so that those behind it can still be named.

@@ -71,7 +71,7 @@ class lane_names final : private named_records {
   /// Where `name` is written down in `space`.
   [[nodiscard]] std::optional<name_spot> find(std::uint64_t space, engine_hash name) const;
 
-  /// Brings near what `find`, `fit` or `close` will need for these names, at most 64 of them; worth it some hundred nanoseconds ahead.
+  /// Brings near what `find`, `fit` or `close` will need first for these names; worth it some hundred nanoseconds ahead.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
   /// The same for an event that is applied now: not again for names that have been asked for while it was still to come.
@@ -105,6 +105,10 @@ class lane_names final : private named_records {
     return found == colleagues_.end() ? nullptr : found->second;
   }
 
+  /// Whose blocks were looked for last: what others remember of their last ones is likely to have left the caches.
+  void note_turn_of(const lane_holdings* who) const noexcept { turn_of_ = who; }
+  [[nodiscard]] bool is_turn_of(const lane_holdings* who) const noexcept { return turn_of_ == who; }
+
   [[nodiscard]] std::size_t names() const noexcept { return table_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept;
   /// The part of them that forgetting names gives back, to this lane at least.
@@ -126,9 +130,8 @@ class lane_names final : private named_records {
   }
   [[nodiscard]] std::uint32_t new_number();
   void drop_numbers(naming& of, std::uint32_t names_kept);
-  [[nodiscard]] bool is_near(std::span<const engine_hash> names) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> next_place(std::uint32_t list, std::uint32_t index);
-  [[nodiscard]] std::uint32_t enter(std::uint32_t list, std::uint32_t from, std::uint32_t first, bool are_near);
+  [[nodiscard]] std::uint32_t enter(std::uint32_t list, std::uint32_t from, std::uint32_t first);
   void forget(std::uint32_t list, std::uint32_t from);
   void reserve(naming& list, std::uint32_t names);
 
@@ -141,6 +144,7 @@ class lane_names final : private named_records {
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
   mutable std::array<std::span<const engine_hash>, 6> near_;
   mutable std::size_t next_near_ = 0;
+  mutable const lane_holdings* turn_of_ = nullptr;  ///< compared only
   std::vector<std::uint32_t> unused_;
   std::unordered_map<worker_id, lane_holdings*> colleagues_;
   std::size_t written_bytes_ = 0;  ///< of the lists

@@ -145,31 +145,51 @@ void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   }
 }
 
+/// Hashes up to `looked_ahead` names and asks for their lines.
+void name_table::aim(std::span<const engine_hash> names, name_hasher hash_of, targets& at) const noexcept {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::uint64_t hash = hash_of(names[i]);
+    const std::uint64_t word = directory_word(hash);
+    at.lines[i] = &address_in(word)[hash % buckets];
+    bring_near(at.lines[i]);
+    at.tags[i] = tag_of(hash, word & window_mask);
+    at.numbers[i] = static_cast<std::uint32_t>(number_in(word));
+  }
+}
+
+/// Calls `use(i, line, tag, number of the segment)` for each name; their lines are asked for some names before their turn.
+template <class Use>
+void name_table::each_in_turn(std::span<const engine_hash> names, name_hasher hash_of, Use use) const noexcept {
+  std::array<targets, 2> both;
+  const auto some = [&](std::size_t from) { return names.subspan(from, std::min(names.size() - from, looked_ahead)); };
+  aim(some(0), hash_of, both[0]);
+  for (std::size_t from = 0, turn = 0; from < names.size(); turn ^= 1U) {
+    const std::size_t behind = from + some(from).size();
+    if (behind < names.size()) aim(some(behind), hash_of, both[turn ^ 1U]);
+    const targets& at = both[turn];
+    for (std::size_t i = from; i < behind; ++i) use(i, *at.lines[i - from], at.tags[i - from], at.numbers[i - from]);
+    from = behind;
+  }
+}
+
 name_table::leftover name_table::add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept {
   leftover rest;
   if (directory_.empty()) {
     for (; rest.count < names.size(); ++rest.count) rest.which[rest.count] = static_cast<std::uint8_t>(rest.count);
     return rest;
   }
-  segment_count* const counts = counts_.data();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::uint64_t hash = hash_of(names[i]);
-    const std::uint64_t word = directory_word(hash);
-    segment& in = address_in(word);
-    bucket& line = in[hash % buckets];
-    segment_count& count = counts[number_in(word)];
-    const std::uint16_t tag = tag_of(hash, word & window_mask);
+  each_in_turn(names, hash_of, [&, counts = counts_.data()](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t number) {
     const unsigned free = line.ways_with(0);
-    if (free != 0 && line.passed_on == 0 && line.ways_with(tag) == 0 && count.room > 0) {
+    if (free != 0 && line.passed_on == 0 && line.ways_with(tag) == 0 && counts[number].room > 0) {
       const auto way = static_cast<std::size_t>(std::countr_zero(free));
       line.tags[way] = tag;
       line.places[way] = first + static_cast<std::uint32_t>(i);
-      --count.room;
-      continue;
+      --counts[number].room;
+      return;
     }
-    bring_near(&in[bucket_behind(hash % buckets, tag)]);
+    expect_next_line(hash_of(names[i]), tag);
     rest.which[rest.count++] = static_cast<std::uint8_t>(i);
-  }
+  });
   size_ += names.size() - rest.count;
   return rest;
 }
@@ -177,24 +197,18 @@ name_table::leftover name_table::add_most(std::span<const engine_hash> names, na
 name_table::leftover name_table::remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept {
   leftover rest;
   if (directory_.empty()) return rest;
-  segment_count* const counts = counts_.data();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::uint64_t hash = hash_of(names[i]);
-    const std::uint64_t word = directory_word(hash);
-    segment& in = address_in(word);
-    bucket& line = in[hash % buckets];
+  each_in_turn(names, hash_of, [&, counts = counts_.data()](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t number) {
     const std::uint32_t place = first + static_cast<std::uint32_t>(i);
-    const std::uint16_t tag = tag_of(hash, word & window_mask);
     unsigned ways_left = line.ways_with(tag);
     while (ways_left != 0 && line.places[static_cast<std::size_t>(std::countr_zero(ways_left))] != place) ways_left &= ways_left - 1;
     if (ways_left == 0) {
-      bring_near(&in[bucket_behind(hash % buckets, tag)]);
+      expect_next_line(hash_of(names[i]), tag);
       rest.which[rest.count++] = static_cast<std::uint8_t>(i);
-      continue;
+      return;
     }
     line.clear(static_cast<std::size_t>(std::countr_zero(ways_left)));
-    ++counts[number_in(word)].room;
-  }
+    ++counts[number].room;
+  });
   size_ -= names.size() - rest.count;
   return rest;
 }

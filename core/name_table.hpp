@@ -1,6 +1,7 @@
 // A compact hash table from fingerprints of names to where the names are written down; the names themselves are verified there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -66,10 +67,11 @@ class name_table {
   void prefetch(std::uint64_t hash) const noexcept {
     if (!directory_.empty()) bring_near(&segment_of(hash)[hash % buckets]);
   }
-  /// The same for many names; to be called some hundred nanoseconds ahead of the call that needs them.
+  /// The same for the first names of many, after which `add_most` and `remove_most` look ahead by themselves; to be called some hundred
+  /// nanoseconds before them.
   void prefetch(std::span<const engine_hash> names, name_hasher hash_of) const noexcept {
     if (directory_.empty()) return;
-    for (const engine_hash name : names) {
+    for (const engine_hash name : names.first(std::min(names.size(), looked_ahead))) {
       const std::uint64_t hash = hash_of(name);
       bring_near(&segment_of(hash)[hash % buckets]);
     }
@@ -86,7 +88,7 @@ class name_table {
   /// Takes a place out; nothing happens when it is not there.
   void remove(std::uint64_t hash, std::uint32_t place) noexcept;
 
-  static constexpr std::size_t most_at_once = 64;
+  static constexpr std::size_t most_at_once = 256;
   /// Which of the names given to `add_most` or `remove_most` are still to be done, in order.
   struct leftover {
     std::array<std::uint8_t, most_at_once> which;
@@ -94,8 +96,8 @@ class name_table {
 
     [[nodiscard]] std::span<const std::uint8_t> all() const noexcept { return {which.data(), count}; }
   };
-  /// Adds place `first + i` for each of up to `most_at_once` names where one line, which should be near, tells that nothing like it is
-  /// there, and has room. Lines that the others will need are brought near. Of equal names only the first can be added here.
+  /// Adds place `first + i` for each of up to `most_at_once` names where one line tells that nothing like it is there, and has room. Lines
+  /// that the others will need are brought near. Of equal names only the first can be added here.
   [[nodiscard]] leftover add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
   /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
   [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
@@ -111,6 +113,7 @@ class name_table {
   static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
   static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
   static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
+  static constexpr std::size_t looked_ahead = 32;  ///< names: about as many lines as a CPU waits for at once
 
   struct alignas(64) bucket {
     std::array<std::uint16_t, ways> tags{};  ///< 0: empty
@@ -201,6 +204,18 @@ class name_table {
     return fewest_to_split + ((number * 0x9E37 & 0xFFFF) * (most_to_split - fewest_to_split) >> 16);
   }
   static void put(segment& into, std::size_t home, std::uint16_t tag, std::uint32_t place) noexcept;
+  /// Where some names belong, as long as no segment divides.
+  struct targets {
+    std::array<bucket*, looked_ahead> lines;
+    std::array<std::uint16_t, looked_ahead> tags;
+    std::array<std::uint32_t, looked_ahead> numbers;  ///< of their segments
+  };
+  void aim(std::span<const engine_hash> names, name_hasher hash_of, targets& at) const noexcept;
+  template <class Use>
+  void each_in_turn(std::span<const engine_hash> names, name_hasher hash_of, Use use) const noexcept;
+  void expect_next_line(std::uint64_t hash, std::uint16_t tag) const noexcept {
+    bring_near(&segment_of(hash)[bucket_behind(hash % buckets, tag)]);
+  }
   struct division;
   /// Whether a segment may be told from others by one more bit: a directory has two words for each bit of the deepest.
   [[nodiscard]] bool may_deepen(unsigned bits) const noexcept {

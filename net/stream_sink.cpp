@@ -101,6 +101,7 @@ void stream_sink::note_other_topic(std::string_view topic) {
 
 asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std::byte> payload) {
   const auto begun = std::chrono::steady_clock::now();
+  applier_.approach();
   if (const auto failed = decoder_.decode(payload, batch_)) {
     lane_->counters.bad_batches.add();
     core::stream_status::add(status_->bad_batches, 1);

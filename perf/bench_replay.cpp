@@ -21,7 +21,8 @@ std::uint64_t reading_cost() {
   return least;
 }
 
-/// The operation in hand and the next three.
+/// The operation in hand and the events that follow it. A query in between hides none of them: a lane reads its events from a stream of
+/// their own, and knows the next ones whether somebody asks in the meantime or not.
 class bench_window {
  public:
   explicit bench_window(const bench_workload& file) : at_(file) {
@@ -29,26 +30,33 @@ class bench_window {
   }
   /// False at the end.
   bool next() {
+    if (has_[first_] && ops_[first_].kind != bench_kind::query) ++first_event_;
     const unsigned free = first_;
     first_ = (first_ + 1) % size;
     fill(free);
     return has_[first_];
   }
   [[nodiscard]] const bench_op& now() const noexcept { return ops_[first_]; }
-  /// The one `ahead` of now, 1 to 3; null behind the end.
+  /// The event `ahead` of now, which is an event; null behind the end, or where more queries stand in between than the window has room for.
   [[nodiscard]] const bench_op* later(unsigned ahead) const noexcept {
-    const unsigned at = (first_ + ahead) % size;
-    return has_[at] ? &ops_[at] : nullptr;
+    const unsigned at = first_event_ + ahead;
+    return at < end_event_ ? &ops_[events_[at % size]] : nullptr;
   }
 
  private:
-  static constexpr unsigned size = 4;
-  void fill(unsigned at) { has_[at] = at_.next(ops_[at]); }
+  static constexpr unsigned size = 16;
+  void fill(unsigned at) {
+    has_[at] = at_.next(ops_[at]);
+    if (has_[at] && ops_[at].kind != bench_kind::query) events_[end_event_++ % size] = at;
+  }
 
   bench_workload::cursor at_;
   std::array<bench_op, size> ops_;
   std::array<bool, size> has_{};
+  std::array<unsigned, size> events_{};  ///< where events stand in `ops_`, in order
   unsigned first_ = 0;
+  unsigned first_event_ = 0;  ///< counts events; the one in hand, or the next when a query is
+  unsigned end_event_ = 0;
 };
 
 double per(double total, std::uint64_t units) {
@@ -78,9 +86,9 @@ void replay_timed(const bench_workload& file, const bench_setup& setup, bench_re
     if (op.kind == bench_kind::query) {
       fleet.query(op.locals, found);
     } else {
-      // As within a batch of events, where the next ones are known.
+      // As the server does within a batch of events.
       if constexpr (requires { fleet.expect(1U, op); }) {
-        for (unsigned step = 1; step <= 3; ++step) {
+        for (unsigned step = 0; step <= 3; ++step) {
           if (const bench_op* const soon = ahead.later(4 - step)) fleet.expect(step, *soon);
         }
       }
