@@ -35,6 +35,9 @@ constexpr std::string_view index_tail =
   --json           for programs: medians at the top, `min` and `max` beside them
   --no-yardstick   leave out the constants of the machine
 
+Where operations are replayed in order, the next four events are known while one is applied, as within a batch, whether
+queries come in between or not.
+
 Times are nanoseconds. touch32 and touch512 (a prefetched random update in so many MiB), miss (a dependent cache miss),
 compare and compare_cold (two hashes compared, in cache and out of it) are constants of this machine from the same run:
 carry event_touches, query_mean_misses and query_p99_misses from machine to machine, not nanoseconds.
