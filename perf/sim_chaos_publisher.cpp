@@ -9,6 +9,7 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -35,23 +36,13 @@ net::zmq_options roomy() {
   return chosen;
 }
 
-/// An endpoint for the conductor to bind; empty: none is free. Out of the range from which the system gives out ports for `*`, or it would
-/// give this one to somebody else before the conductor has it; and tried without listening, since a publisher that once finds another kind
-/// of peer there never tries again.
-std::string find_free_endpoint(const asio::any_io_executor& executor, const std::string& host) {
-  static std::atomic<std::uint32_t> next{static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(::getpid())))};
-  boost::system::error_code failed;
-  const auto address = asio::ip::make_address(host, failed);
-  for (std::uint32_t tries = 0; tries < port_range && !failed; ++tries) {
-    const std::uint32_t port = first_port + next++ % port_range;
-    asio::ip::tcp::acceptor probe(executor);
-    const asio::ip::tcp::endpoint there(address, static_cast<std::uint16_t>(port));
-    boost::system::error_code taken;
-    probe.open(there.protocol(), taken);
-    if (!taken) probe.bind(there, taken);
-    if (!taken) return "tcp://" + (address.is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port);
-  }
-  return {};
+/// Whether nobody listens there. Tried without listening, since a publisher that once finds another kind of peer there never tries again.
+bool is_free(const asio::any_io_executor& executor, const asio::ip::tcp::endpoint& there) {
+  asio::ip::tcp::acceptor probe(executor);
+  boost::system::error_code taken;
+  probe.open(there.protocol(), taken);
+  if (!taken) probe.bind(there, taken);
+  return !taken;
 }
 
 std::string number_frame(std::uint64_t number) {
@@ -86,14 +77,30 @@ asio::awaitable<void> chaos_publisher::pause(std::chrono::microseconds length) {
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
 }
 
-asio::awaitable<std::string> chaos_publisher::open(std::string host) {
-  const std::string anywhere = "tcp://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":*";
-  endpoint_ = anywhere;
-  replay_endpoint_ = setup_.has_replay ? anywhere : std::string();
-  if (setup_.connects) {
-    endpoint_ = find_free_endpoint(executor_, host);
-    if (endpoint_.empty()) co_return "no port is free on " + host;
+/// An endpoint that is this publisher's alone for as long as it lives, though nobody may be bound to it at times; empty: none is free. It
+/// is out of the range from which the system gives out ports for `*`. Other simulators on this machine see that it is taken by the UDP port
+/// of the same number.
+std::string chaos_publisher::reserve_endpoint(const std::string& host) {
+  static std::atomic<std::uint32_t> next{static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(::getpid())))};
+  boost::system::error_code failed;
+  const auto address = asio::ip::make_address(host, failed);
+  for (std::uint32_t tries = 0; tries < port_range && !failed; ++tries) {
+    const auto port = static_cast<std::uint16_t>(first_port + next++ % port_range);
+    asio::ip::udp::socket sign(executor_);
+    boost::system::error_code taken;
+    sign.open(address.is_v6() ? asio::ip::udp::v6() : asio::ip::udp::v4(), taken);
+    if (!taken) sign.bind({address, port}, taken);
+    if (taken || !is_free(executor_, {address, port})) continue;
+    signs_.push_back(std::move(sign));
+    return "tcp://" + (address.is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port);
   }
+  return {};
+}
+
+asio::awaitable<std::string> chaos_publisher::open(std::string host) {
+  endpoint_ = reserve_endpoint(host);
+  if (setup_.has_replay) replay_endpoint_ = reserve_endpoint(host);
+  if (endpoint_.empty() || (setup_.has_replay && replay_endpoint_.empty())) co_return "no port is free on " + host;
   std::string wrong = co_await open_sockets(true);
   co_return wrong;
 }
@@ -106,14 +113,12 @@ asio::awaitable<std::string> chaos_publisher::open_sockets(bool with_replay) {
     if (is_closed_ || clock::now() > deadline) co_return endpoint_ + ": " + failed.message();
     co_await pause(bind_pause);
   }
-  if (!setup_.connects) endpoint_ = live_->bound_endpoint();
   if (!setup_.has_replay || !with_replay) co_return std::string();
   replay_ = std::make_shared<net::zmq_socket>(*transport_, executor_, net::zmq_socket::kind::router, roomy());
   while ((failed = replay_->bind(replay_endpoint_))) {
     if (is_closed_ || clock::now() > deadline) co_return replay_endpoint_ + ": " + failed.message();
     co_await pause(bind_pause);
   }
-  replay_endpoint_ = replay_->bound_endpoint();
   tasks_->spawn("replays of " + replay_endpoint_, serve(replay_, incarnation_));
   co_return std::string();
 }

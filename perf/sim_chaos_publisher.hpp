@@ -11,6 +11,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/udp.hpp>
 
 #include "net/task_scope.hpp"
 #include "net/zmq_socket.hpp"
@@ -86,6 +87,7 @@ class chaos_publisher {
   void send_now(const message& frames);
   void keep(std::string payload);
   void note(std::string line);
+  [[nodiscard]] std::string reserve_endpoint(const std::string& host);
   [[nodiscard]] std::string write(const chaos_engine::made& what);
   [[nodiscard]] bool strikes(fault what);
   [[nodiscard]] asio::awaitable<std::string> open_sockets(bool with_replay);
@@ -111,6 +113,7 @@ class chaos_publisher {
   std::shared_ptr<net::zmq_socket> replay_;
   std::string endpoint_;
   std::string replay_endpoint_;
+  std::vector<asio::ip::udp::socket> signs_;  ///< that these are taken, for other simulators
   std::uint64_t first_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t incarnation_ = 0;
