@@ -146,8 +146,6 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
   if (done.added == 0) return done;
   in.cutoff += done.added;
   remember(which, in.cutoff - 1);
-  last_ = which;
-  last_offset_ = in.cutoff - 1;
   publish(in);
   return done;
 }

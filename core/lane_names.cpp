@@ -12,7 +12,7 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::uint32_t most_lists = 1U << 24;           ///< a place in the table has 8 bits for the name and 24 for the list
+constexpr std::uint32_t most_lists = 1U << 24;  ///< a place in the table has 8 bits for the name and 24 for the list
 
 }  // namespace
 
