@@ -107,6 +107,10 @@ void run_directory::erase(const run* dead) {
   runs.erase(found);
 }
 
+void run_directory::note_column(const run& of) noexcept {
+  tables_->finder.note_column(of);
+}
+
 void run_directory::each_run(const std::function<void(run*)>& visit) const {
   tables_->runs.each([&](const tables::run_map& part) {
     for (const auto& [hash, each] : part) visit(each);

@@ -42,6 +42,8 @@ class run_directory {
   run* add(run* fresh);
   /// Takes `dead` out, unless another run has taken its place.
   void erase(const run* dead);
+  /// The column of a run has been replaced (see run_finder::note_column). Inside a quiescent scope.
+  void note_column(const run& of) noexcept;
   /// Calls `visit` for each run. No lane may write meanwhile.
   void each_run(const std::function<void(run*)>& visit) const;
   /// Calls `visit` for each block that is held but stands in no run, as far as its publisher tells. No lane may write meanwhile.

@@ -13,7 +13,7 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t ways = 7;
+constexpr std::size_t ways = 5;
 constexpr std::size_t lines = 62;                           ///< with the head 4,032 bytes, a size the arena has no waste for
 constexpr std::size_t divide_above = lines * ways * 5 / 8;  ///< more would make lines overflow often
 constexpr unsigned most_bits = 16;                          ///< leading bits of the hash kept in an entry
@@ -35,9 +35,33 @@ run* run_of(std::uint64_t entry) noexcept { return reinterpret_cast<run*>(entry 
 std::size_t line_of(std::uint64_t hash) noexcept { return (hash & low_mask) * lines / (low_mask + 1); }
 std::size_t next_line(std::size_t at) noexcept { return at + 1 == lines ? 0 : at + 1; }
 
+constexpr std::size_t hint_unit = 64;      ///< bytes; a line
+constexpr unsigned hinted_lines = 4;       ///< of a column, asked for at once: its head and 31 hashes. The CPU goes on by itself.
+
+/// Where the column of a run stands, in lines from the run; 0 where that is too far.
+std::uint32_t hint_of(const run& whose) noexcept {
+  const auto line_number = [](const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / hint_unit); };
+  const std::int64_t lines_behind = line_number(whose.column.load(std::memory_order_relaxed)) - line_number(&whose);
+  return std::in_range<std::int32_t>(lines_behind) ? static_cast<std::uint32_t>(lines_behind) : 0;
+}
+
 struct alignas(64) line {
   std::array<std::atomic<std::uint64_t>, ways> entries{};
-  std::atomic<std::uint64_t> passed_on{0};  ///< entries that found this line full and went on to a later one
+  std::array<std::atomic<std::uint32_t>, ways> hints{};  ///< see hint_of; may be out of date, and is asked for, never looked at
+  std::atomic<std::uint32_t> passed_on{0};               ///< entries that found this line full and went on to a later one
+
+  void put(std::size_t way, std::uint64_t entry, std::uint32_t hint) noexcept {
+    hints[way].store(hint, std::memory_order_relaxed);
+    entries[way].store(entry, std::memory_order_release);
+  }
+  /// Brings near what a reader of the run of an entry will look at.
+  void approach(std::size_t way) const noexcept {
+    const run* const which = run_of(entries[way].load(std::memory_order_relaxed));
+    which->prefetch();
+    const auto lines_behind = static_cast<std::int32_t>(hints[way].load(std::memory_order_relaxed));
+    const std::uintptr_t column = reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(std::int64_t{lines_behind} * std::int64_t{hint_unit});
+    for (unsigned i = 0; i < hinted_lines; ++i) bring_near(reinterpret_cast<const void*>(column + i * hint_unit));
+  }
 };
 
 }  // namespace
@@ -50,24 +74,28 @@ struct alignas(64) run_finder::segment {
   std::array<line, lines> all;
 
   /// Precondition: there is room somewhere.
-  void put(std::uint64_t entry, std::uint64_t hash) noexcept {
+  void put(std::uint64_t entry, std::uint32_t hint, std::uint64_t hash) noexcept {
     for (std::size_t at = line_of(hash);; at = next_line(at)) {
-      for (auto& each : all[at].entries) {
-        if (each.load(std::memory_order_relaxed) != 0) continue;
-        each.store(entry, std::memory_order_release);
+      for (std::size_t way = 0; way < ways; ++way) {
+        if (all[at].entries[way].load(std::memory_order_relaxed) != 0) continue;
+        all[at].put(way, entry, hint);
         ++used;
         return;
       }
       all[at].passed_on.fetch_add(1, std::memory_order_release);
     }
   }
-  [[nodiscard]] std::pair<std::atomic<std::uint64_t>*, std::size_t> locate(std::uint64_t entry, std::uint64_t hash) noexcept {
+  struct spot {
+    std::size_t at = lines;  ///< so many: nowhere
+    std::size_t way = 0;
+  };
+  [[nodiscard]] spot locate(std::uint64_t entry, std::uint64_t hash) const noexcept {
     for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
-      for (auto& each : all[at].entries) {
-        if (each.load(std::memory_order_relaxed) == entry) return {&each, at};
+      for (std::size_t way = 0; way < ways; ++way) {
+        if (all[at].entries[way].load(std::memory_order_relaxed) == entry) return {at, way};
       }
     }
-    return {nullptr, 0};
+    return {};
   }
 };
 static_assert(sizeof(line) == 64);
@@ -112,12 +140,11 @@ run* run_finder::find(std::uint64_t first) const noexcept {
   const std::uint64_t hash = spread(first);
   const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
   for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
-    for (const auto& each : in.all[at].entries) {
-      const std::uint64_t entry = each.load(std::memory_order_acquire);
+    for (std::size_t way = 0; way < ways; ++way) {
+      const std::uint64_t entry = in.all[at].entries[way].load(std::memory_order_acquire);
       if (!may_be(entry, hash) || run_of(entry) == nullptr) continue;
-      run* const found = run_of(entry);
-      found->prefetch();
-      if (found->first_hash.get() == first) return found;
+      in.all[at].approach(way);
+      if (run_of(entry)->first_hash.get() == first) return run_of(entry);
     }
     if (in.all[at].passed_on.load(std::memory_order_acquire) == 0) return nullptr;
   }
@@ -147,12 +174,12 @@ void run_finder::divide(segment& full, std::uint64_t hash) {
   segment* const low = make_segment(bits);
   segment* const high = make_segment(bits);
   for (const line& each : full.all) {
-    for (const auto& word : each.entries) {
-      const std::uint64_t entry = word.load(std::memory_order_relaxed);
+    for (std::size_t way = 0; way < ways; ++way) {
+      const std::uint64_t entry = each.entries[way].load(std::memory_order_relaxed);
       if (entry == 0) continue;
       // An entry has all bits of the hash that its place follows from, wherever it has got to by overflowing.
       const bool is_high = (entry >> (64 - bits) & 1) != 0;
-      (is_high ? high : low)->put(entry, entry);
+      (is_high ? high : low)->put(entry, each.hints[way].load(std::memory_order_relaxed), entry);
     }
   }
   const std::size_t span = std::size_t{1} << (now->bits - bits);
@@ -181,7 +208,7 @@ void run_finder::add(run* fresh) {
       divide(into, hash);
       continue;
     }
-    into.put(entry_of(fresh, hash), hash);
+    into.put(entry_of(fresh, hash), hint_of(*fresh), hash);
     return;
   }
 }
@@ -191,9 +218,9 @@ void run_finder::remove(const run* gone) {
   const std::uint64_t hash = spread(gone->first_hash.get());
   segment& in = lock_segment(hash);
   const std::lock_guard lock(in.lock, std::adopt_lock);
-  const auto [entry, at] = in.locate(entry_of(gone, hash), hash);
-  if (entry == nullptr) return;
-  entry->store(0, std::memory_order_release);
+  const auto [at, way] = in.locate(entry_of(gone, hash), hash);
+  if (at == lines) return;
+  in.all[at].entries[way].store(0, std::memory_order_release);
   --in.used;
   for (std::size_t back = line_of(hash); back != at; back = next_line(back)) in.all[back].passed_on.fetch_sub(1, std::memory_order_release);
 }
@@ -203,8 +230,15 @@ void run_finder::replace(const run* old, run* fresh) {
   const std::uint64_t hash = spread(old->first_hash.get());
   segment& in = lock_segment(hash);
   const std::lock_guard lock(in.lock, std::adopt_lock);
-  const auto [entry, at] = in.locate(entry_of(old, hash), hash);
-  if (entry != nullptr) entry->store(entry_of(fresh, hash), std::memory_order_release);
+  const auto [at, way] = in.locate(entry_of(old, hash), hash);
+  if (at != lines) in.all[at].put(way, entry_of(fresh, hash), hint_of(*fresh));
+}
+
+void run_finder::note_column(const run& of) noexcept {
+  const std::uint64_t hash = spread(of.first_hash.get());
+  segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
+  const auto [at, way] = in.locate(entry_of(&of, hash), hash);
+  if (at != lines) in.all[at].hints[way].store(hint_of(of), std::memory_order_relaxed);
 }
 
 std::size_t run_finder::bytes() const noexcept {

@@ -34,6 +34,9 @@ class run_finder {
   void remove(const run* gone);
   /// One run instead of another that starts with the same hash.
   void replace(const run* old, run* fresh);
+  /// A run has another column now: whoever finds the run will ask for that one at once. Only a hint, without a lock: it may be lost
+  /// or meet another run's entry, if the segment or the entry changes just then, and then the wrong lines are asked for. Inside a quiescent scope.
+  void note_column(const run& of) noexcept;
 
   /// True once a run found no room (there are some 20 million): then only the directory knows for certain that a run is not there.
   [[nodiscard]] bool is_partial() const noexcept { return is_partial_.load(std::memory_order_acquire); }

@@ -130,12 +130,14 @@ void run_store::append(run& in, std::span<const local_hash> locals) {
   const std::uint32_t length = column->length.load(std::memory_order_relaxed);
   const std::uint32_t wanted = length + narrow(locals.size());
   if (wanted > column->capacity) {
+    directory_.expect(in.first_hash);
     run_column* wider = make_column(rounded(std::max(wanted, length + length / 4)));
     std::memcpy(wider->locals(), column->locals(), length * sizeof(std::uint64_t));
     std::memcpy(wider->marks(), column->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
     in.last_hash = fill(*wider, length, in.last_hash, locals, seed_);
     wider->length.store(wanted, std::memory_order_relaxed);
     in.column.store(wider, std::memory_order_release);
+    directory_.note_column(in);
     drop_column(in, column);
   } else {
     in.last_hash = fill(*column, length, in.last_hash, locals, seed_);
@@ -341,6 +343,7 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
     in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column
     in.last_hash = last;
     in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
+    directory_.note_column(in);
     blocks_.subtract(old_length - length);
     drop_column(in, old);
     if (slot != no_slot) move.after();
