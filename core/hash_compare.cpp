@@ -27,13 +27,25 @@ using compare_function = std::size_t (*)(const std::uint64_t*, const std::uint64
 
 #if defined(__x86_64__)
 
+/// A bit for each of four hashes that are the same.
+__attribute__((target("avx2"))) unsigned equal_avx2(__m256i same) noexcept {
+  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(same)));
+}
+
+__attribute__((target("avx2"))) __m256i same_avx2(const std::uint64_t* left, const std::uint64_t* right) noexcept {
+  return _mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(left)), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(right)));
+}
+
 __attribute__((target("avx2"))) std::size_t common_prefix_avx2(const std::uint64_t* left, const std::uint64_t* right,
                                                                std::size_t count) noexcept {
   std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m256i first = _mm256_and_si256(same_avx2(left + i, right + i), same_avx2(left + i + 4, right + i + 4));
+    const __m256i second = _mm256_and_si256(same_avx2(left + i + 8, right + i + 8), same_avx2(left + i + 12, right + i + 12));
+    if (equal_avx2(_mm256_and_si256(first, second)) != 0xF) break;
+  }
   for (; i + 4 <= count; i += 4) {
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(left + i));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(right + i));
-    const auto equal = static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b))));
+    const unsigned equal = equal_avx2(same_avx2(left + i, right + i));
     if (equal != 0xF) return i + static_cast<std::size_t>(std::countr_one(equal));
   }
   return i + common_prefix_scalar(left + i, right + i, count - i);
