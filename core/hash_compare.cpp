@@ -33,7 +33,8 @@ __attribute__((target("avx2"))) unsigned equal_avx2(__m256i same) noexcept {
 }
 
 __attribute__((target("avx2"))) __m256i same_avx2(const std::uint64_t* left, const std::uint64_t* right) noexcept {
-  return _mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(left)), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(right)));
+  return _mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(left)),
+                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(right)));
 }
 
 __attribute__((target("avx2"))) std::size_t common_prefix_avx2(const std::uint64_t* left, const std::uint64_t* right,

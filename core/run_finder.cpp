@@ -35,12 +35,14 @@ run* run_of(std::uint64_t entry) noexcept { return reinterpret_cast<run*>(entry 
 std::size_t line_of(std::uint64_t hash) noexcept { return (hash & low_mask) * lines / (low_mask + 1); }
 std::size_t next_line(std::size_t at) noexcept { return at + 1 == lines ? 0 : at + 1; }
 
-constexpr std::size_t hint_unit = 64;      ///< bytes; a line
-constexpr unsigned hinted_lines = 4;       ///< of a column, asked for at once: its head and 31 hashes. The CPU goes on by itself.
+constexpr std::size_t hint_unit = 64;  ///< bytes; a line
+constexpr unsigned hinted_lines = 4;   ///< of a column, asked for at once: its head and 31 hashes. The CPU goes on by itself.
 
 /// Where the column of a run stands, in lines from the run; 0 where that is too far.
 std::uint32_t hint_of(const run& whose) noexcept {
-  const auto line_number = [](const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / hint_unit); };
+  const auto line_number = [](const void* address) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / hint_unit);
+  };
   const std::int64_t lines_behind = line_number(whose.column.load(std::memory_order_relaxed)) - line_number(&whose);
   return std::in_range<std::int32_t>(lines_behind) ? static_cast<std::uint32_t>(lines_behind) : 0;
 }
@@ -54,12 +56,12 @@ struct alignas(64) line {
     hints[way].store(hint, std::memory_order_relaxed);
     entries[way].store(entry, std::memory_order_release);
   }
-  /// Brings near what a reader of the run of an entry will look at.
-  void approach(std::size_t way) const noexcept {
-    const run* const which = run_of(entries[way].load(std::memory_order_relaxed));
+  /// Brings near what a reader of `which` will look at, whose entry is or just was the one at `way`.
+  void approach(std::size_t way, const run* which) const noexcept {
     which->prefetch();
     const auto lines_behind = static_cast<std::int32_t>(hints[way].load(std::memory_order_relaxed));
-    const std::uintptr_t column = reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(std::int64_t{lines_behind} * std::int64_t{hint_unit});
+    const std::uintptr_t column =
+        reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(std::int64_t{lines_behind} * std::int64_t{hint_unit});
     for (unsigned i = 0; i < hinted_lines; ++i) bring_near(reinterpret_cast<const void*>(column + i * hint_unit));
   }
 };
@@ -142,9 +144,10 @@ run* run_finder::find(std::uint64_t first) const noexcept {
   for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
     for (std::size_t way = 0; way < ways; ++way) {
       const std::uint64_t entry = in.all[at].entries[way].load(std::memory_order_acquire);
-      if (!may_be(entry, hash) || run_of(entry) == nullptr) continue;
-      in.all[at].approach(way);
-      if (run_of(entry)->first_hash.get() == first) return run_of(entry);
+      run* const found = run_of(entry);
+      if (!may_be(entry, hash) || found == nullptr) continue;
+      in.all[at].approach(way, found);
+      if (found->first_hash.get() == first) return found;
     }
     if (in.all[at].passed_on.load(std::memory_order_acquire) == 0) return nullptr;
   }

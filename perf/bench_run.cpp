@@ -1,5 +1,6 @@
 #include "perf/bench_run.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -43,12 +44,7 @@ bench_report run_job(const bench_job& job) {
 
 boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat) {
   std::vector<bench_report> runs;
-  if (repeat <= 1) {
-    // In this process, where profilers and debuggers see it.
-    runs.push_back(run_job(job));
-    return bench_summary(runs);
-  }
-  for (std::uint32_t run = 1; run <= repeat; ++run) {
+  for (std::uint32_t run = 1; run <= std::max(repeat, 1U); ++run) {
     std::fprintf(stderr, "%.*s: run %u of %u\n", static_cast<int>(job.mode->name.size()), job.mode->name.data(), run, repeat);
     auto measured = measure_fresh([&job] { return run_job(job); });
     if (!measured) return "run " + std::to_string(run) + " of " + std::to_string(repeat) + ": " + measured.error();

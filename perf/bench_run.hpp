@@ -1,4 +1,4 @@
-// A mode from start to figures: once in this process, or several times, each in a process of its own.
+// A mode from start to figures: in this process, or so many times, each in a process of its own.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ void add_yardstick(bench_report& report);
 /// machines: `event_touches` (event_ns_per_block in touch512), `query_mean_misses` and `query_p99_misses` (query_ns in miss).
 [[nodiscard]] bench_report run_job(const bench_job& job);
 
-/// Runs the job `repeat` times, at least once. More than once: each run in a child process, so that all start from the same fresh allocator
-/// and none inherits the pages of the one before; progress goes to standard error. No other thread may be running.
-/// Error: a sentence about the run that failed.
+/// Runs the job `repeat` times, at least once, each run in a child process: all start from the same fresh allocator and none inherits the
+/// pages of whatever was measured before, which would make it look smaller. Progress goes to standard error. No other thread may be
+/// running. Error: a sentence about the run that failed.
 [[nodiscard]] boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat);
 
 }  // namespace kvc::perf

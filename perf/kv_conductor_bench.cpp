@@ -48,7 +48,8 @@ int run_index(const index_plan& plan) {
     file.emplace(std::move(*opened));
     job.file = &*file;
   }
-  const auto summary = run_repeated(job, plan.repeat);
+  // A single run is made here, where profilers and debuggers see it.
+  const auto summary = plan.repeat <= 1 ? bench_summary({run_job(job)}) : run_repeated(job, plan.repeat);
   if (!summary) return fail(summary.error());
   if (!plan.as_json) return print(summary->table());
   return print(

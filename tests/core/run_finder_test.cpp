@@ -73,6 +73,26 @@ BOOST_AUTO_TEST_CASE(hashes_chosen_to_meet_are_kept_apart) {
   BOOST_TEST(finder.find(5ULL << 40) == instead.get());
 }
 
+BOOST_AUTO_TEST_CASE(where_a_column_stands_is_a_hint_that_nobody_looks_at) {
+  const core::quiescent_scope working;
+  core::run_finder finder;
+  std::vector<std::unique_ptr<run>> there;
+  for (std::uint64_t i = 1; i <= 500; ++i) there.push_back(run_at(i));
+  // Columns near and far, where nothing is, on both sides of the run, and beyond what a hint can say.
+  const auto move_column = [](run& of, std::uint64_t by) {
+    of.column.store(reinterpret_cast<core::run_column*>(reinterpret_cast<std::uintptr_t>(&of) + by), std::memory_order_relaxed);
+  };
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    move_column(*there[i], (i % 2 == 0 ? 1 : -1) * (std::uint64_t{64} << i % 50));
+    if (i % 3 != 0) finder.add(there[i].get());
+  }
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    move_column(*there[i], std::uint64_t{64} << (i + 25) % 50);
+    finder.note_column(*there[i]);  // of runs that are not there, too
+  }
+  for (std::size_t i = 0; i < there.size(); ++i) BOOST_REQUIRE(finder.find(i + 1) == (i % 3 != 0 ? there[i].get() : nullptr));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test
