@@ -16,9 +16,10 @@ struct run;
 /// a lock for reading. Here an entry is one word, the run's address and 22 bits of its hash, and a hint where its column stands, so that a
 /// reader who has found it asks for both at once. Five entries make a line, and a line that has never overflowed says for certain that a
 /// run is not there. Lines lie in segments of 62; a full segment is replaced by two, by one more leading bit of the hash, so that growth
-/// moves some 200 entries at a time and no reader waits for it. Thread-safety: all members from any lane; reading ones inside a quiescent
-/// scope. Calls for one hash are ordered by the caller (the directory's element lock); writers of one segment meet at its lock, readers at
-/// none.
+/// moves some 200 entries at a time and no reader waits for it.
+///
+/// Thread-safety: all members from any lane; reading ones inside a quiescent scope. Calls for one hash are ordered by the caller (the
+/// directory's element lock), but for `note_column`; writers of one segment meet at its lock, readers at none.
 class run_finder {
  public:
   run_finder();

@@ -130,7 +130,7 @@ void run_store::append(run& in, std::span<const local_hash> locals) {
   const std::uint32_t length = column->length.load(std::memory_order_relaxed);
   const std::uint32_t wanted = length + narrow(locals.size());
   if (wanted > column->capacity) {
-    directory_.expect(in.first_hash);
+    directory_.expect(in.first_hash);  // for `note_column` below
     run_column* wider = make_column(rounded(std::max(wanted, length + length / 4)));
     std::memcpy(wider->locals(), column->locals(), length * sizeof(std::uint64_t));
     std::memcpy(wider->marks(), column->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
