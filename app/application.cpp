@@ -105,6 +105,11 @@ exit_code application::start() {
   }
   if (!listen()) return exit_code::failed;
 
+  reserve_.emplace(values_.index_reserve);
+  stops_.emplace_back([this] {
+    reserve_.reset();
+    return true;
+  });
   prepare_signals();
   lanes_.start(values_.pin_lanes);
   stops_.emplace_back([this] { return lanes_.stop(values_.shutdown_timeout); });
@@ -166,7 +171,13 @@ void application::prepare_signals() {
         sink_.write_out(std::chrono::milliseconds(100));
         std::_Exit(static_cast<int>(exit_code::failed));
       });
-  notify_.emplace(lanes_, [this] { return fleet_.not_ready_because(std::chrono::steady_clock::now()); });
+  notify_.emplace(lanes_, [this] { return not_ready_because(); });
+}
+
+std::vector<std::string> application::not_ready_because() const {
+  std::vector<std::string> reasons = fleet_.not_ready_because(std::chrono::steady_clock::now());
+  if (auto missing = reserve_->missing()) reasons.push_back(std::move(*missing));
+  return reasons;
 }
 
 bool application::register_publishers(std::vector<core::registration> publishers) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/log_sink.hpp"
+#include "app/memory_reserve.hpp"
 #include "app/memory_trim.hpp"
 #include "app/service_notify.hpp"
 #include "app/settings.hpp"
@@ -35,7 +36,8 @@ enum class exit_code : int { stopped = 0, failed = 1, bad_configuration = 2 };
 /// Owner of everything, made and run on the main thread.
 ///
 /// Start: limits -> ports bound -> lanes -> configured publishers registered -> accepting -> ready is told once every stream is whole or
-/// past its grace period. Each step that must be undone pushes its undoing, so that stopping is starting reversed.
+/// past its grace period and the memory is reserved, which goes on beside all this. Each step that must be undone pushes its undoing, so
+/// that stopping is starting reversed.
 /// Stop (first TERM or INT): not ready and no new registrations -> no new connections -> lanes let requests in hand finish, for the shutdown
 /// timeout at most -> threads joined -> parts destroyed in reverse. A second signal leaves at once.
 class application {
@@ -54,6 +56,7 @@ class application {
   [[nodiscard]] bool stop();
   [[nodiscard]] bool listen();
   void prepare_signals();
+  [[nodiscard]] std::vector<std::string> not_ready_because() const;
   [[nodiscard]] bool register_publishers(std::vector<core::registration> publishers);
   [[nodiscard]] boost::asio::awaitable<void> add_all(std::vector<core::registration> publishers, std::promise<bool>* done);
 
@@ -72,6 +75,7 @@ class application {
   std::optional<signals> signals_;
   std::optional<service_notify> notify_;
   std::optional<memory_trim> trim_;
+  std::optional<memory_reserve> reserve_;
   std::promise<void> asked_to_stop_;
   std::vector<std::function<bool()>> stops_;  ///< one per started part; false: it did not stop cleanly
 };

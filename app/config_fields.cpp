@@ -201,6 +201,9 @@ constexpr std::array rows{
     field_info{"index", "index_budget", size(whole(KVC_AT(streams.index_budget), 0, tib * 1024)),
                "0 = any amount; as text also with K, M, G or T, as in 8G",
                "bytes the index may use; over it, the blocks matched least recently are evicted, fairly by tenant"},
+    field_info{"index", "index_reserve", size(whole(KVC_AT(index_reserve), 0, tib * 1024)),
+               "0 = none; as text also with K, M, G or T, as in 8G",
+               "bytes of memory taken and touched at the start, so that no lane waits until the system has found and cleared them"},
 
     field_info{"stores", "store_max_objects", whole(KVC_AT(stores.max_objects), 1, 100'000'000), "",
                "objects kept per table, of which there are eight; a backend's are all in one; more are refused and counted"},

@@ -30,6 +30,7 @@ struct settings {
   bool pin_lanes = false;
   int zmq_io_threads = 1;
   std::uint64_t hash_seed = core::default_hash_seed;
+  std::uint64_t index_reserve = 0;  ///< bytes
   std::chrono::milliseconds shutdown_timeout{10'000};
 
   std::string http_host = "0.0.0.0";

@@ -12,6 +12,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "core/arena.hpp"
+#include "core/page_reserve.hpp"
 #include "net/http_reply.hpp"
 #include "net/stream_series.hpp"
 
@@ -268,6 +269,8 @@ void exposition::memory() {
     add(used, {{"kind", std::string(core::arena_kind_names[i])}}).gauge.value = static_cast<double>(arena.used[i]);
   }
   gauge("kvc_arena_mapped_bytes", "Memory taken from the system for the index", static_cast<double>(arena.mapped));
+  gauge("kvc_index_reserve_bytes", "Memory taken and touched ahead that nothing has asked for yet",
+        static_cast<double>(core::page_reserve_bytes()));
   gauge("kvc_arena_fragmentation", "Share of the mapped bytes that nobody uses, 0 to 1", arena.fragmentation());
   total("kvc_arena_reclaimed_bytes_total", "Memory of the index given back to the system", static_cast<double>(arena.reclaimed));
 }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/large_page.hpp"
+#include "core/page_reserve.hpp"
 
 namespace kvc::perf {
 namespace {
@@ -31,6 +32,12 @@ first_touch touch_memory(std::size_t bytes) {
   const std::size_t whole = bytes / core::large_page_bytes * core::large_page_bytes;
   const double before = touch_once(whole);
   return {.before_ms = before, .after_ms = touch_once(whole)};
+}
+
+void reserve_memory(std::size_t mebibytes) {
+  const std::size_t pages = (mebibytes << 20) / core::large_page_bytes;
+  core::keep_page_reserve(pages);
+  for (std::size_t i = 0; i < pages && core::grow_page_reserve(); ++i) continue;
 }
 
 }  // namespace kvc::perf

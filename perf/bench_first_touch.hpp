@@ -18,4 +18,8 @@ struct first_touch {
 /// finds memory as it is on a machine of its own; where there is no such host, nothing changes. Takes up to some seconds.
 first_touch touch_memory(std::size_t bytes);
 
+/// Fills the reserve of large pages (core::keep_page_reserve) of this process, as the server does with its setting `index_reserve`; 0:
+/// nothing. Ends early where there is no memory.
+void reserve_memory(std::size_t mebibytes);
+
 }  // namespace kvc::perf

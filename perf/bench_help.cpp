@@ -31,6 +31,7 @@ constexpr std::string_view index_tail =
     R"(  --design DESIGN  runs, our index (default); or positional, the published per-block design with jump search, for
                    comparison: modes sequential, saturation, memory, deep and ragged
   --stride N       positions that the positional design jumps over (default 64)
+  --reserve MIB    memory that is taken and touched before anything is measured, as by the service's index_reserve (default 0)
   --repeat N       run N times, each in a process of its own: medians, least and greatest (default 1)
   --json           for programs: medians at the top, `min` and `max` beside them
   --no-yardstick   leave out the constants of the machine
@@ -50,6 +51,7 @@ Markdown: every bar with its figure and whether it is met, the workloads, the po
 With all files and --repeat 5 it takes about half an hour on a quiet machine, and some 16 GiB.
 
   --repeat N       runs of each; figures are medians (default 5)
+  --reserve MIB    memory that each run takes and touches first, as by the service's index_reserve (default 0)
   --out FILE.md    write there (default: standard output)
   --commit TEXT    what was measured (default: what git says in the current folder)
   --no-reference   leave out the positional design, which takes most of the time
@@ -77,6 +79,7 @@ constexpr std::string_view ingest_tail = R"(
   --high-water N     messages that one socket of the server keeps (default: the service's)
   --transport WHERE  libzmq's threads of the server run on the CPU of its lane: lane (default); or on every CPU: free, as in
                      the service
+  --reserve MIB      memory that the server takes and touches first, as by its setting index_reserve (default 0)
   --repeat N         medians of N runs, every measurement in processes of its own (default 1)
   --out FILE.md      write a page, too; --commit TEXT is what it says was measured (default: what git says)
   --json             for programs

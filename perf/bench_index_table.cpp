@@ -20,6 +20,7 @@ class table_run {
     job.mode = find_bench_mode(mode);
     job.file = file_.get();
     job.setup.design = design;
+    job.reserve_mib = plan_.reserve_mib;
     std::fprintf(stderr, "%s%s%s (%s)\n", std::string(name).c_str(), name.empty() ? "" : ": ", std::string(mode).c_str(),
                  std::string(to_string(design)).c_str());
     auto summary = run_repeated(job, plan_.repeat);

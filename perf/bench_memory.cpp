@@ -4,6 +4,8 @@
 #include <malloc.h>
 #include <string>
 
+#include "core/page_reserve.hpp"
+
 namespace kvc::perf {
 
 std::size_t anonymous_bytes() {
@@ -13,7 +15,7 @@ std::size_t anonymous_bytes() {
     if (word != "RssAnon:") continue;
     std::size_t kibibytes = 0;
     status >> kibibytes;
-    return kibibytes * 1024;
+    return kibibytes * 1024 - core::page_reserve_bytes();
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "perf/bench_first_touch.hpp"
 #include "perf/bench_fresh.hpp"
 #include "perf/bench_yardstick.hpp"
 
@@ -32,6 +33,7 @@ void add_yardstick(bench_report& report) {
 
 bench_report run_job(const bench_job& job) {
   bench_report report;
+  reserve_memory(job.reserve_mib);
   if (job.file != nullptr) report.add("workers", job.file->workers());
   if (job.mode->replay != nullptr) {
     job.mode->replay(*job.file, job.setup, report);

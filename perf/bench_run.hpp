@@ -19,6 +19,7 @@ struct bench_job {
   const bench_workload* file = nullptr;  ///< not null when the mode replays one
   bench_setup setup;
   bool with_yardstick = true;
+  std::uint32_t reserve_mib = 0;  ///< memory that is touched before anything is measured
 };
 
 /// Appends the constants of the machine.

@@ -95,6 +95,8 @@ int bench_server::stop() {
 }
 
 bench_server::~bench_server() {
+  // Asked first: what a server writes when it ends (see etc/tune) would be lost otherwise.
+  if (pid_ > 0) (void)stop();
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);

@@ -9,6 +9,7 @@
 
 #include "net/short_slices.hpp"
 #include "perf/bench_clock.hpp"
+#include "perf/bench_first_touch.hpp"
 #include "perf/bench_memory.hpp"
 #include "perf/ingest_asker.hpp"
 #include "perf/ingest_board.hpp"
@@ -188,6 +189,7 @@ bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& f
                          .dialect = how.dialect,
                          .receive_high_water = plan.receive_high_water,
                          .is_transport_free = plan.is_transport_free};
+  reserve_memory(plan.reserve_mib);  // here, behind the publishers, which are a process of their own
   const auto server = scene.serve(side, how.is_discarded);
   const finish_line finish(frames, frames.batches().size(), scene.board(), *server);
   lag_watch watch(frames, scene.board(), *server, how.with_lag ? how.blocks_per_s : 1);
@@ -232,6 +234,7 @@ bench_report measure_ingest_replay(const ingest_plan& plan, const ingest_frames&
   stage scene(load);
   const ingest_side side{
       .streams = 1, .dialect = &dialect, .receive_high_water = plan.receive_high_water, .is_transport_free = plan.is_transport_free};
+  reserve_memory(plan.reserve_mib);
   const auto server = scene.serve(side);
   const std::int64_t end = ingest_now();
   check(history, *server);
@@ -255,6 +258,7 @@ bench_report measure_ingest_queries(const ingest_plan& plan, const ingest_frames
                    .receive_high_water = plan.receive_high_water,
                    .is_transport_free = plan.is_transport_free};
   side.with_http = true;
+  reserve_memory(plan.reserve_mib);
   const auto server = scene.serve(side);
   const finish_line grown(frames, begin_of_steady(frames), scene.board(), *server);
   const finish_line finish(frames, frames.batches().size(), scene.board(), *server);

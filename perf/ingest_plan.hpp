@@ -52,6 +52,7 @@ struct ingest_plan {
   std::uint32_t query_rate = 500;        ///< queries per second beside events
   std::uint32_t receive_high_water = 0;  ///< messages the server's sockets keep; 0: the product's default
   bool is_transport_free = false;        ///< libzmq's threads of the server may run on every CPU, not on the lane's alone
+  std::uint32_t reserve_mib = 0;         ///< memory that is touched before anything is measured
   std::uint32_t repeat = 1;
   std::string out{};     ///< a page in Markdown; empty: none
   std::string commit{};  ///< empty: ask git in the current folder

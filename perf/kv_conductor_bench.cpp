@@ -40,7 +40,11 @@ int print(const std::string& text) {
 }
 
 int run_index(const index_plan& plan) {
-  bench_job job{.mode = plan.mode, .file = nullptr, .setup = plan.setup, .with_yardstick = plan.with_yardstick};
+  bench_job job{.mode = plan.mode,
+                .file = nullptr,
+                .setup = plan.setup,
+                .with_yardstick = plan.with_yardstick,
+                .reserve_mib = plan.reserve_mib};
   std::optional<bench_workload> file;
   if (!plan.file.empty()) {
     auto opened = bench_workload::open(plan.file);
@@ -66,7 +70,8 @@ int run_index_table(const table_plan& plan) {
   bench_machine machine = describe_machine();
   if (!plan.commit.empty()) machine.commit = plan.commit;
   const std::string command =
-      "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) + (plan.with_reference ? "" : " --no-reference");
+      "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) +
+      (plan.reserve_mib == 0 ? "" : " --reserve " + std::to_string(plan.reserve_mib)) + (plan.with_reference ? "" : " --no-reference");
   const std::string page = write_page(measure_everything(plan), machine, command);
   if (plan.out.empty()) return print(page);
   file << page << std::flush;
