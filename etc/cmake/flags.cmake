@@ -34,3 +34,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 elseif(KVC_NATIVE)
   target_compile_options(kvc_flags INTERFACE -mcpu=native)
 endif()
+
+# Laying the program out by what running it has shown (see etc/tune): `gather` counts while it runs, `use` compiles with those counts, which lie
+# beside the objects they are about. For the parts a server consists of; linked by them, PRIVATE.
+add_library(kvc_profile INTERFACE)
+if(KVC_PROFILE STREQUAL "gather" OR KVC_PROFILE STREQUAL "use")
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    message(FATAL_ERROR "KVC_PROFILE needs g++; ${CMAKE_CXX_COMPILER_ID} keeps its counts in another way")
+  endif()
+  if(KVC_PROFILE STREQUAL "gather")
+    # Lanes count at once; what is lost without atomic counters would make a loop look shorter than it is.
+    target_compile_options(kvc_profile INTERFACE -fprofile-generate -fprofile-update=prefer-atomic)
+    target_link_options(kvc_profile INTERFACE -fprofile-generate)
+  else()
+    # What the training did not reach is compiled as without it, not for size: it may be what somebody's fleet does all day.
+    target_compile_options(kvc_profile INTERFACE -fprofile-use -fprofile-partial-training -fprofile-correction -Wno-missing-profile)
+  endif()
+elseif(KVC_PROFILE)
+  message(FATAL_ERROR "KVC_PROFILE is ${KVC_PROFILE}; known: gather, use")
+endif()
