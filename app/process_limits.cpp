@@ -4,6 +4,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <thread>
 
 namespace kvc::app {
@@ -22,6 +27,45 @@ std::size_t usable_cpus() noexcept {
   // Fails on machines with more CPUs than the set has room for (1024); then the library knows better.
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return std::max<std::size_t>(1, std::thread::hardware_concurrency());
   return std::max<std::size_t>(1, static_cast<std::size_t>(CPU_COUNT(&allowed)));
+}
+
+namespace {
+
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+/// The number behind `word` in a file of words, or the first number where `word` is empty; `unlimited` where there is none ("max" is none).
+std::uint64_t number_in(const std::filesystem::path& file, std::string_view word = {}) {
+  std::ifstream words(file);
+  std::string each;
+  while (!word.empty() && words >> each && each != word) continue;
+  std::uint64_t number = 0;
+  return words >> number ? number : unlimited;
+}
+
+std::uint64_t left_in_group(const std::filesystem::path& group) {
+  const std::uint64_t most = number_in(group / "memory.max");
+  const std::uint64_t used = number_in(group / "memory.current");
+  if (most == unlimited || used == unlimited) return unlimited;
+  return most - std::min(most, used);
+}
+
+}  // namespace
+
+std::uint64_t memory_left() {
+  constexpr std::uint64_t kibibyte = 1'024;
+  const std::uint64_t available = number_in("/proc/meminfo", "MemAvailable:");
+  std::uint64_t left = available == unlimited ? unlimited : available * kibibyte;
+  std::ifstream membership("/proc/self/cgroup");
+  for (std::string line; std::getline(membership, line);) {
+    constexpr std::string_view v2 = "0::/";
+    if (!line.starts_with(v2)) continue;
+    const std::filesystem::path root = "/sys/fs/cgroup";
+    for (std::filesystem::path group = root / line.substr(v2.size());; group = group.parent_path()) {
+      left = std::min(left, left_in_group(group));
+      if (group == root || !group.has_relative_path()) break;
+    }
+  }
+  return left;
 }
 
 }  // namespace kvc::app

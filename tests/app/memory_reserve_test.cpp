@@ -9,6 +9,7 @@
 
 #include "core/large_page.hpp"
 #include "core/page_reserve.hpp"
+#include "tests/support/no_page_reserve.hpp"
 
 using namespace kvc;
 
@@ -23,7 +24,7 @@ bool is_through(const app::memory_reserve& reserve) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(memory_reserve)
+BOOST_FIXTURE_TEST_SUITE(memory_reserve, test::no_page_reserve)
 
 BOOST_AUTO_TEST_CASE(nothing_is_missing_where_nothing_is_wished_for) {
   const app::memory_reserve reserve(0);
@@ -38,7 +39,6 @@ BOOST_AUTO_TEST_CASE(what_was_wished_for_lies_there_when_nothing_is_missing_any_
     BOOST_TEST(core::page_reserve_bytes() == 3 * core::large_page_bytes);
   }
   BOOST_TEST(core::page_reserve_bytes() == 3 * core::large_page_bytes);  // for the index, which is still there
-  core::keep_page_reserve(0);
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_is_told_how_far_it_is) {
@@ -46,7 +46,28 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_how_far_it_is) {
   const std::optional<std::string> missing = reserve.missing();
   if (missing) BOOST_TEST(missing->starts_with("memory is being reserved: "), *missing);
   BOOST_TEST(is_through(reserve));
-  core::keep_page_reserve(0);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_is_taken_than_the_machine_can_spare) {
+  // A petabyte would end the process, or somebody else's.
+  constexpr std::uint64_t petabyte = std::uint64_t{1} << 50;
+  {
+    const app::memory_reserve reserve(petabyte, [] { return app::memory_reserve::least_left + 5 * core::large_page_bytes; });
+    BOOST_TEST_REQUIRE(is_through(reserve));
+    BOOST_TEST(core::page_reserve_bytes() == 5 * core::large_page_bytes);
+  }
+  empty();
+  {
+    const app::memory_reserve reserve(petabyte, [] { return std::uint64_t{0}; });
+    BOOST_TEST_REQUIRE(is_through(reserve));
+    BOOST_TEST(core::page_reserve_bytes() == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_system_says_what_is_left) {
+  const std::uint64_t left = app::memory_left();
+  BOOST_TEST(left > 0U);
+  BOOST_TEST(left < std::uint64_t{1} << 50);  // no machine that runs tests has that
 }
 
 BOOST_AUTO_TEST_SUITE_END()

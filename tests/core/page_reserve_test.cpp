@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/large_page.hpp"
+#include "tests/support/no_page_reserve.hpp"
 
 using namespace kvc;
 
@@ -16,31 +17,13 @@ namespace {
 
 constexpr std::size_t page = core::large_page_bytes;
 
-/// No reserve before and after each test; what lies there goes back to the system.
-struct no_reserve {
-  no_reserve() { empty(); }
-  ~no_reserve() { empty(); }
-  no_reserve(const no_reserve&) = delete;
-  no_reserve& operator=(const no_reserve&) = delete;
-
-  static void empty() {
-    core::keep_page_reserve(0);
-    while (core::page_reserve_bytes() != 0) {
-      core::keep_page_reserve(1);
-      void* const taken = core::map_large_pages(page);
-      core::keep_page_reserve(0);
-      core::unmap_large_pages(taken, page);
-    }
-  }
-};
-
 bool is_zero(const void* at) {
   return std::ranges::all_of(std::span(static_cast<const std::byte*>(at), page), [](std::byte each) { return each == std::byte{0}; });
 }
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(page_reserve, no_reserve)
+BOOST_FIXTURE_TEST_SUITE(page_reserve, test::no_page_reserve)
 
 BOOST_AUTO_TEST_CASE(a_reserve_has_what_it_was_asked_to_have) {
   core::keep_page_reserve(3);
