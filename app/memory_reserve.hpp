@@ -17,8 +17,8 @@ namespace kvc::app {
 /// Fills the reserve of large pages (see core::keep_page_reserve) once, at the start, and says how far it is.
 ///
 /// Where memory is short it stops early, with a warning: the service does without. It leaves `least_left` bytes to everybody else, since
-/// touching what is not there would end the process. Runs from construction to destruction, which waits for
-/// the page in hand. What lies in the reserve stays with the process.
+/// touching what is not there would end the process. Runs from construction to destruction, which waits for the page in hand. What lies in
+/// the reserve stays with the process.
 class memory_reserve {
  public:
   static constexpr std::uint64_t least_left = std::uint64_t{256} << 20;

@@ -1,14 +1,14 @@
 #include "app/process_limits.hpp"
 
-#include <sched.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sched.h>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <thread>
 
 namespace kvc::app {
@@ -42,6 +42,12 @@ std::uint64_t number_in(const std::filesystem::path& file, std::string_view word
   return words >> number ? number : unlimited;
 }
 
+/// For who may not read /proc/meminfo. Too low: leaves out what files take and would give up.
+std::uint64_t free_bytes() {
+  struct sysinfo now {};
+  return ::sysinfo(&now) == 0 ? std::uint64_t{now.freeram} * now.mem_unit : unlimited;
+}
+
 std::uint64_t left_in_group(const std::filesystem::path& group) {
   const std::uint64_t most = number_in(group / "memory.max");
   const std::uint64_t used = number_in(group / "memory.current");
@@ -54,7 +60,7 @@ std::uint64_t left_in_group(const std::filesystem::path& group) {
 std::uint64_t memory_left() {
   constexpr std::uint64_t kibibyte = 1'024;
   const std::uint64_t available = number_in("/proc/meminfo", "MemAvailable:");
-  std::uint64_t left = available == unlimited ? unlimited : available * kibibyte;
+  std::uint64_t left = available == unlimited ? free_bytes() : available * kibibyte;
   std::ifstream membership("/proc/self/cgroup");
   for (std::string line; std::getline(membership, line);) {
     constexpr std::string_view v2 = "0::/";

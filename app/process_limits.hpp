@@ -13,8 +13,9 @@ namespace kvc::app {
 /// CPUs the scheduler lets this process run on; at least 1.
 [[nodiscard]] std::size_t usable_cpus() noexcept;
 
-/// Bytes of memory that this process may still take before the kernel would have to end somebody: what the machine has available (MemAvailable
-/// of /proc/meminfo), or less where a control group (v2, its own or one above it) leaves less. The largest number where neither can be read.
+/// Bytes of memory that this process may still take before the kernel would have to end somebody: what the machine has available
+/// (MemAvailable of /proc/meminfo; where that is hidden, free memory only), or less where a control group (v2, its own or one above it)
+/// leaves less. The largest number where neither can be read.
 [[nodiscard]] std::uint64_t memory_left();
 
 }  // namespace kvc::app
