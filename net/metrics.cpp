@@ -272,7 +272,7 @@ void exposition::memory() {
   gauge("kvc_index_reserve_bytes", "Memory taken and touched ahead that nothing has asked for yet",
         static_cast<double>(core::page_reserve_bytes()));
   gauge("kvc_arena_fragmentation", "Share of the mapped bytes that nobody uses, 0 to 1", arena.fragmentation());
-  total("kvc_arena_reclaimed_bytes_total", "Memory of the index given back to the system", static_cast<double>(arena.reclaimed));
+  total("kvc_arena_reclaimed_bytes_total", "Memory of the index given back, to the system or the reserve", static_cast<double>(arena.reclaimed));
 }
 
 }  // namespace

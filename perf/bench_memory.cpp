@@ -1,5 +1,6 @@
 #include "perf/bench_memory.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <malloc.h>
 #include <string>
@@ -15,7 +16,8 @@ std::size_t anonymous_bytes() {
     if (word != "RssAnon:") continue;
     std::size_t kibibytes = 0;
     status >> kibibytes;
-    return kibibytes * 1024 - core::page_reserve_bytes();
+    const std::size_t bytes = kibibytes * 1024;
+    return bytes - std::min(bytes, core::page_reserve_bytes());
   }
   return 0;
 }
