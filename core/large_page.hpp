@@ -10,7 +10,7 @@ namespace kvc::core {
 
 inline constexpr std::size_t large_page_bytes = std::size_t{2} << 20;  ///< huge page of x86-64, and of arm64 with pages of 4 KiB
 
-/// `bytes`, a multiple of `large_page_bytes`, from the system or the page_reserve, aligned to `large_page_bytes`, zeroed; on huge pages if the
+/// `bytes`, a multiple of `large_page_bytes`, from the system or the page_reserve, aligned to that, zeroed; on huge pages if the
 /// system agrees. Null when there is no memory. Any lane.
 [[nodiscard]] void* map_large_pages(std::size_t bytes) noexcept;
 /// Gives back what `map_large_pages` gave; a single page to the page_reserve first, if there is room.
