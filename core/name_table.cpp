@@ -38,7 +38,7 @@ void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::ui
       if (at != home) line.guests = static_cast<std::uint16_t>(line.guests | 1U << way);
       return;
     }
-    ++line.passed_on;
+    line.pass_on(tag);
   }
 }
 
@@ -138,10 +138,10 @@ void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
       line.clear(way);
       ++count_of(hash).room;
       --size_;
-      for (std::size_t back = home; back != at; back = bucket_behind(back, tag)) --in[back].passed_on;
+      for (std::size_t back = home; back != at; back = bucket_behind(back, tag)) in[back].take_back(tag);
       return;
     }
-    if (line.passed_on == 0) return;
+    if (!line.has_passed_on(tag)) return;
   }
 }
 
@@ -172,6 +172,23 @@ void name_table::each_in_turn(std::span<const engine_hash> names, name_hasher ha
   }
 }
 
+/// Adds a place, but for `size_`, where tags alone tell that its name is new, and its segment has room.
+bool name_table::add_unmistakable(std::uint64_t hash, std::uint32_t place) noexcept {
+  const std::uint64_t word = directory_word(hash);
+  segment_count& count = counts_[number_in(word)];
+  if (count.room <= 0) return false;
+  segment& in = address_in(word);
+  const std::uint16_t tag = tag_of(hash, word & window_mask);
+  const std::size_t home = hash % buckets;
+  for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
+    if (in[at].ways_with(tag) != 0) return false;
+    if (!in[at].has_passed_on(tag)) break;
+  }
+  --count.room;
+  put(in, home, tag, place);
+  return true;
+}
+
 name_table::leftover name_table::add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept {
   leftover rest;
   if (directory_.empty()) {
@@ -180,7 +197,7 @@ name_table::leftover name_table::add_most(std::span<const engine_hash> names, na
   }
   each_in_turn(names, hash_of, [&, counts = counts_.data()](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t number) {
     const unsigned free = line.ways_with(0);
-    if (free != 0 && line.passed_on == 0 && line.ways_with(tag) == 0 && counts[number].room > 0) {
+    if (free != 0 && !line.has_passed_on(tag) && line.ways_with(tag) == 0 && counts[number].room > 0) {
       const auto way = static_cast<std::size_t>(std::countr_zero(free));
       line.tags[way] = tag;
       line.places[way] = first + static_cast<std::uint32_t>(i);
@@ -190,6 +207,11 @@ name_table::leftover name_table::add_most(std::span<const engine_hash> names, na
     expect_next_line(hash_of(names[i]), tag);
     rest.which[rest.count++] = static_cast<std::uint8_t>(i);
   });
+  std::size_t left = 0;
+  for (const std::uint8_t which : rest.all()) {
+    if (!add_unmistakable(hash_of(names[which]), first + which)) rest.which[left++] = which;
+  }
+  rest.count = left;
   size_ += names.size() - rest.count;
   return rest;
 }

@@ -49,7 +49,7 @@ class named_records {
 
 /// Places, which are numbers of the caller's, by the 64-bit hash of the name written down there. One cache line is touched per key.
 ///
-/// Story: a bucket is a line: ten 16-bit tags and ten places, and a count of entries that found it full and went on to another one.
+/// Story: a bucket is a line: ten 16-bit tags and ten places, and counts of entries that found it full and went on to another one.
 /// Buckets lie in segments of 256; a full segment is divided in two by one more leading bit of the hash, so that growth moves some 2,200
 /// entries at a time and never the whole table. A tag is the 15 bits behind a multiple of four leading ones, so that it tells the next bit
 /// to divide by, and at least 11 that the segment does not; at every fourth division tags are made anew from the names, as is at any
@@ -96,8 +96,8 @@ class name_table {
 
     [[nodiscard]] std::span<const std::uint8_t> all() const noexcept { return {which.data(), count}; }
   };
-  /// Adds place `first + i` for each of up to `most_at_once` names where one line tells that nothing like it is there, and has room. Lines
-  /// that the others will need are brought near. Of equal names only the first can be added here.
+  /// Adds place `first + i` for each of up to `most_at_once` names where tags tell that nothing like it is there, and its segment has room:
+  /// in one pass where one line tells it, in a second where others have to be asked. Of equal names only the first can be added here.
   [[nodiscard]] leftover add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
   /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
   [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
@@ -117,13 +117,26 @@ class name_table {
 
   struct alignas(64) bucket {
     std::array<std::uint16_t, ways> tags{};  ///< 0: empty
-    std::uint16_t passed_on = 0;             ///< entries that went on to a later bucket
+    std::uint16_t passed_on = 0;             ///< entries that went on to a later bucket: four counts of four bits, by two bits of the tag
     std::uint16_t guests = 0;                ///< bit per way: an entry from an earlier bucket
     std::array<std::uint32_t, ways> places{};
 
     void clear(std::size_t way) noexcept {
       tags[way] = 0;
       if (guests != 0) guests = static_cast<std::uint16_t>(guests & ~(1U << way));
+    }
+    /// The bits of `passed_on` that count entries with such a tag.
+    static constexpr unsigned count_of(std::uint16_t tag) noexcept { return 0xFU << ((tag & 6U) << 1); }
+    /// Whether an entry with this tag may have gone on to a later bucket.
+    [[nodiscard]] bool has_passed_on(std::uint16_t tag) const noexcept { return (passed_on & count_of(tag)) != 0; }
+    void pass_on(std::uint16_t tag) noexcept {
+      const unsigned count = count_of(tag);
+      if ((passed_on & count) != count) passed_on = static_cast<std::uint16_t>(passed_on + (count & 0x1111U));
+    }
+    /// One that went on is there no longer. A count that has come to its end stays there until the segment divides.
+    void take_back(std::uint16_t tag) noexcept {
+      const unsigned count = count_of(tag);
+      if ((passed_on & count) != count) passed_on = static_cast<std::uint16_t>(passed_on - (count & 0x1111U));
     }
     /// One bit for each way whose tag is this one; all ways at once.
     [[nodiscard]] unsigned ways_with(std::uint16_t tag) const noexcept {
@@ -216,6 +229,7 @@ class name_table {
   void expect_next_line(std::uint64_t hash, std::uint16_t tag) const noexcept {
     bring_near(&segment_of(hash)[bucket_behind(hash % buckets, tag)]);
   }
+  [[nodiscard]] bool add_unmistakable(std::uint64_t hash, std::uint32_t place) noexcept;
   struct division;
   /// Whether a segment may be told from others by one more bit: a directory has two words for each bit of the deepest.
   [[nodiscard]] bool may_deepen(unsigned bits) const noexcept {
@@ -245,7 +259,7 @@ bool name_table::find(std::uint64_t hash, IsIt is_it) const {
     for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
       if (is_it(line.places[static_cast<std::size_t>(std::countr_zero(rest))])) return true;
     }
-    if (line.passed_on == 0) return false;
+    if (!line.has_passed_on(tag)) return false;
   }
   return false;
 }

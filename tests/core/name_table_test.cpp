@@ -139,6 +139,24 @@ BOOST_AUTO_TEST_CASE(one_hash_may_lead_to_several_places) {
   BOOST_TEST(has(table, 7, 19));
 }
 
+BOOST_AUTO_TEST_CASE(what_went_on_from_a_bucket_that_counts_no_further_is_found) {
+  // A bucket counts fifteen entries of one kind that went on from it; here it is fifty, of which most come back.
+  written all;
+  core::name_table table;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    BOOST_REQUIRE(table.add(7, i, all));
+    all.hashes.emplace(i, 7);
+  }
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    if (i % 12 != 11) table.remove(7, i);
+  }
+  BOOST_TEST(table.size() == 5U);
+  for (std::uint32_t i = 0; i < 60; ++i) BOOST_TEST(has(table, 7, i) == (i % 12 == 11));
+
+  for (std::uint32_t i = 100; i < 160; ++i) BOOST_REQUIRE(table.add(7, i, all));
+  for (std::uint32_t i = 100; i < 160; ++i) BOOST_TEST(has(table, 7, i));
+}
+
 BOOST_AUTO_TEST_CASE(a_full_segment_that_cannot_be_divided_refuses) {
   // Names chosen to share their leading bits must not make the table grow for ever.
   core::name_table table;
