@@ -126,7 +126,7 @@ void event_applier::approach() const noexcept {
 }
 
 void event_applier::look_ahead(const event_batch& batch, std::size_t at) const noexcept {
-  constexpr std::size_t steps = 3;  // of lane_blocks::expect: each event passes through all of them while those before it are applied
+  constexpr std::size_t steps = 4;  // of lane_blocks::expect: each event passes through all of them while those before it are applied
   for (std::size_t soon = 1; at == 0 && soon < steps; ++soon) expect(1, batch, soon);  // nothing was applied before these
   for (std::size_t step = 1; step <= steps; ++step) expect(static_cast<unsigned>(step), batch, at + steps + 1 - step);
 }

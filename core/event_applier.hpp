@@ -130,7 +130,7 @@ class event_applier {
   [[nodiscard]] worker_applier* open(const owner& whose);
   /// The number of blocks touched; absent: a clear was left in the middle.
   [[nodiscard]] std::optional<std::size_t> apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally);
-  /// Brings near what the three events behind `at` will need; see lane_blocks::expect.
+  /// Brings near what the four events behind `at` will need; see lane_blocks::expect.
   void look_ahead(const event_batch& batch, std::size_t at) const noexcept;
   void expect(unsigned step, const event_batch& batch, std::size_t which) const noexcept;
 

@@ -56,7 +56,7 @@ class lane_blocks {
   lane_blocks(const lane_blocks&) = delete;
   lane_blocks& operator=(const lane_blocks&) = delete;
 
-  /// Brings near what applying an event with these names will need: `step` 1, 2 and 3 in order, each some hundred nanoseconds after the one
+  /// Brings near what applying an event with these names will need: `step` 1 to 4 in order, each some hundred nanoseconds after the one
   /// before, while earlier events are applied; step 0, before them, where events of other workers come in between. `parent` may be null; of
   /// a removal, the first name leads. Changes nothing; not calling it costs time only.
   void expect(unsigned step, const engine_hash* parent, std::span<const engine_hash> names) const noexcept;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/bring_near.hpp"
 #include "core/hash_compare.hpp"
 
 namespace kvc::core {
@@ -43,8 +44,18 @@ std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
   return found == nullptr ? none : *found;
 }
 
+/// The same, looking first whether it is holding number `guess`, which is less to bring near than a way through the map.
+std::uint32_t lane_holdings::find_guessing(const run* in, medium_id medium, std::uint32_t guess) const {
+  if (guess < all_.size() && all_[guess].in == in && all_[guess].medium == medium) return guess;
+  return find(in, medium);
+}
+
+void lane_holdings::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
+  if (const std::uint32_t guess = names_->expect(step, space, name); guess < all_.size()) bring_near(&all_[guess]);
+}
+
 std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home, medium_id medium) {
-  if (const std::uint32_t there = find(in, medium); there != none) return there;
+  if (const std::uint32_t there = find_guessing(in, medium, last_found_); there != none) return there;
   auto which = static_cast<std::uint32_t>(all_.size());
   if (!unused_.empty()) {
     which = unused_.back();
@@ -283,6 +294,7 @@ void lane_holdings::remember(std::uint32_t which, std::uint32_t offset) {
   last_ = which;
   last_offset_ = offset;
   names_->note_turn_of(this);
+  if (all_[which].list != holding::no_list) names_->at(all_[which].list).last_holding = which;
 }
 
 /// The offset at which `name` stands beside the last block found, in the same list; `none` when it does not.
@@ -304,7 +316,8 @@ lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engin
   }
   const auto spot = names_->find(space, name);
   if (!spot) return {};
-  const std::uint32_t which = find(names_->at(spot->list).in, medium);
+  const naming& list = names_->at(spot->list);
+  const std::uint32_t which = find_guessing(list.in, medium, list.last_holding);
   if (which == none || all_[which].list != spot->list || !is_plain(which, spot->offset)) return {};
   remember(which, spot->offset);
   return {which, spot->offset};
@@ -312,7 +325,10 @@ lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engin
 
 std::optional<lane_holdings::plain_block> lane_holdings::find_plain(std::uint64_t space, engine_hash name) {
   const std::uint32_t guess = neighbour(name);
-  if (guess != none && is_plain(last_, guess)) return plain_block{all_[last_].in, guess, all_[last_].list, all_[last_].home};
+  if (guess != none && is_plain(last_, guess)) {
+    last_found_ = last_;
+    return plain_block{all_[last_].in, guess, all_[last_].list, all_[last_].home};
+  }
   const auto spot = names_->find(space, name);
   if (!spot) return std::nullopt;
   plain_block found{names_->at(spot->list).in, spot->offset, spot->list, 0};
@@ -326,8 +342,10 @@ std::optional<lane_holdings::plain_block> lane_holdings::find_plain(std::uint64_
 }
 
 std::uint32_t lane_holdings::plain_on(const plain_block& block, medium_id medium) const {
-  const std::uint32_t which = find(block.in, medium);
-  return which != none && all_[which].list == block.list && is_plain(which, block.offset) ? which : none;
+  const std::uint32_t which = find_guessing(block.in, medium, names_->at(block.list).last_holding);
+  if (which == none || all_[which].list != block.list || !is_plain(which, block.offset)) return none;
+  last_found_ = which;
+  return which;
 }
 
 bool lane_holdings::is_plain_elsewhere(std::uint32_t which, std::uint32_t offset) const {

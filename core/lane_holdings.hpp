@@ -63,8 +63,8 @@ class lane_holdings {
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
-  /// The second and third step of lane_blocks::expect.
-  void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept { names_->expect(step, space, name); }
+  /// The steps of lane_blocks::expect from the second on.
+  void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
 
   [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
   /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
@@ -158,6 +158,7 @@ class lane_holdings {
   void record(holding& of, std::uint32_t offset);
   void change(holding& of, std::uint32_t offset, bool is_held);
   [[nodiscard]] std::uint32_t neighbour(engine_hash name) const;
+  [[nodiscard]] std::uint32_t find_guessing(const run* in, medium_id medium, std::uint32_t guess) const;
   void remember(std::uint32_t which, std::uint32_t offset);
 
   worker_id worker_;
@@ -171,6 +172,7 @@ class lane_holdings {
   std::uint64_t moves_ = 0;
   std::uint32_t last_ = none;  ///< where the last name was found, or the last block stored
   std::uint32_t last_offset_ = 0;
+  mutable std::uint32_t last_found_ = none;  ///< by its block; a guess where a store will go on
 };
 
 }  // namespace kvc::core

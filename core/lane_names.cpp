@@ -20,7 +20,7 @@ name_spot lane_names::spot_at(std::uint32_t place) const noexcept {
   const std::uint32_t number = place >> part_bits;
   const naming& entry = at(number);
   if (entry.goes_on_for == naming::no_list) return {number, entry.first + place % part_names};
-  return {entry.goes_on_for, at(entry.goes_on_for).first + entry.part * part_names + place % part_names};
+  return {entry.goes_on_for, at(entry.goes_on_for).first + entry.first * part_names + place % part_names};
 }
 
 std::uint32_t lane_names::number_for(std::uint32_t list, std::uint32_t index) const noexcept {
@@ -70,18 +70,25 @@ void lane_names::prefetch_now(std::uint64_t space, std::span<const engine_hash> 
   if (!is_near) prefetch(space, names);
 }
 
-void lane_names::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
+std::uint32_t lane_names::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
   std::uint32_t place = 0;
-  if (!table_.find(name_hasher(space)(name), [&](std::uint32_t guess) { return place = guess, true; })) return;
+  if (!table_.find(name_hasher(space)(name), [&](std::uint32_t guess) { return place = guess, true; })) return naming::no_list;
   if (step == 2) {
     bring_near(&at(place >> part_bits));
-    return;
+    return naming::no_list;
   }
   const name_spot guess = spot_at(place);
   const naming& list = at(guess.list);
-  if (list.in == nullptr) return;
+  if (list.in == nullptr) return naming::no_list;
+  if (step == 4) {
+    const run_column* const column = list.in->column.load(std::memory_order_relaxed);  // looked at by nobody here
+    bring_near(column);
+    bring_near(column->locals() + guess.offset + 1);
+    return naming::no_list;
+  }
   list.in->prefetch();
   if (guess.offset >= list.first) bring_near(list.names + (guess.offset - list.first));
+  return list.last_holding;
 }
 
 std::uint32_t lane_names::new_number() {
@@ -172,7 +179,7 @@ std::optional<std::uint32_t> lane_names::next_place(std::uint32_t list, std::uin
     const std::uint32_t number = new_number();
     naming& further = at(number);
     further.goes_on_for = list;
-    further.part = index / part_names;
+    further.first = index / part_names;
     auto& numbers = at(list).further;
     if (!numbers) numbers = std::make_unique<std::vector<std::uint32_t>>();
     numbers->push_back(number);

@@ -36,12 +36,13 @@ struct alignas(64) naming {
   std::uint32_t capacity = 0;
   std::uint64_t space = 0;  ///< names are compared within a space only
   std::uint32_t users = 0;  ///< holdings that count on these names; each pins the run
-  std::uint32_t first = 0;
+  std::uint32_t first = 0;  ///< block of the first name; of a further number (see `goes_on_for`), the how manieth 256 names it stands for
   std::unique_ptr<std::vector<std::uint32_t>> gaps;  ///< offsets whose name is written here but cannot be found; sorted; almost always null
   /// A place in the table has 8 bits for names of one list, so a list with more takes another number for each 256 names: these.
   std::unique_ptr<std::vector<std::uint32_t>> further;
   std::uint32_t goes_on_for = no_list;  ///< not a list of its own: a further number of this one
-  std::uint32_t part = 0;               ///< the how manieth 256 names of it
+  /// A guess, in the numbers of the worker who was here last: the holding that it found or stored into. To be checked, more so by others.
+  std::uint32_t last_holding = 0;
 
   static constexpr std::uint32_t no_list = 0xFFFF'FFFF;
 
@@ -77,9 +78,9 @@ class lane_names final : private named_records {
   /// The same for an event that is applied now: not again for names that have been asked for while it was still to come.
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
-  /// Follows `name` from the table to its list (step 2), and from its list to its run (step 3), bringing near what comes next. A guess: the
-  /// name is not compared.
-  void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
+  /// Follows `name` from the table to its list (step 2), from its list to its run (step 3), and from there to its column (step 4), bringing
+  /// near what comes next. A guess: the name is not compared. Answers `naming::last_holding` at step 3, and else `naming::no_list`.
+  std::uint32_t expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
 
   /// The reference stays valid until the list is closed.
   [[nodiscard]] naming& at(std::uint32_t list) noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
@@ -142,7 +143,7 @@ class lane_names final : private named_records {
   std::vector<std::unique_ptr<page>> pages_;
   std::uint32_t lists_ = 0;  ///< ever opened at once
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
-  mutable std::array<std::span<const engine_hash>, 6> near_;
+  mutable std::array<std::span<const engine_hash>, 7> near_;
   mutable std::size_t next_near_ = 0;
   mutable const lane_holdings* turn_of_ = nullptr;  ///< compared only
   std::vector<std::uint32_t> unused_;

@@ -26,7 +26,7 @@ class bench_fleet {
   bench_fleet(std::uint32_t workers, std::size_t lanes);
   ~bench_fleet();
 
-  /// Tells that a store or a removal comes soon: `step` 0 to 3, four events ahead to one; see core::lane_blocks::expect.
+  /// Tells that a store or a removal comes soon: `step` 0 to 4, five events ahead to one; see core::lane_blocks::expect.
   void expect(unsigned step, const bench_op& op) const;
 
   /// Applies a store or a removal; answers the blocks touched.
