@@ -306,6 +306,9 @@ std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_
   if (hit.which == lane_holdings::none) return 0;
   const std::uint32_t count = holdings_.tail_of(hit.which, hit.offset, names);
   if (count == 0) return 0;
+  // An event may go on with the end of another chain, which nothing could follow before this one's length was known.
+  const engine_hash* const next = count < names.size() ? &names[count] : nullptr;
+  if (next != nullptr) holdings_.expect(2, space_, *next);
   const std::uint32_t kept = holdings_.at(hit.which).cutoff - count;
   if (holdings_.media() == mask_of(medium)) {
     known_ -= count;
@@ -315,7 +318,9 @@ std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_
   count_gone(holdings_.at(hit.which).home, medium, count);
   tally.removed += count;
   holdings_.release_plain_from(hit.which, kept);
+  if (next != nullptr) holdings_.expect(3, space_, *next);
   holdings_.close_if_empty(hit.which);
+  if (next != nullptr) holdings_.expect(4, space_, *next);
   return count;
 }
 
