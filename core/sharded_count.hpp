@@ -8,30 +8,41 @@
 
 namespace kvc::core {
 
-/// The calling thread's number among the shards; threads that come later share them.
-[[nodiscard]] inline std::size_t shard_of_thread() noexcept {
+/// The calling thread's number, of no other thread before or after it.
+[[nodiscard]] inline std::size_t number_of_thread() noexcept {
   static std::atomic<std::size_t> next{0};
   thread_local const std::size_t mine = next.fetch_add(1, std::memory_order_relaxed);
   return mine;
 }
 
 /// A count that goes up and down on any lane and is read now and then: reading adds up the shards and is approximate while lanes write.
+///
+/// The first threads of a process, as many as there are shards, have a word to themselves each, and write it without a locked instruction,
+/// which would wait for every write before it, to lines of new memory mostly; whoever comes later shares a word with others.
 class sharded_count {
  public:
-  void add(std::size_t amount) noexcept { here().fetch_add(amount, std::memory_order_relaxed); }
-  void subtract(std::size_t amount) noexcept { here().fetch_sub(amount, std::memory_order_relaxed); }
+  void add(std::size_t amount) noexcept {
+    const std::size_t thread = number_of_thread();
+    shard& mine = shards_[thread % shards];
+    if (thread < shards) {
+      mine.own.store(mine.own.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+    } else {
+      mine.shared.fetch_add(amount, std::memory_order_relaxed);
+    }
+  }
+  void subtract(std::size_t amount) noexcept { add(std::size_t{0} - amount); }
   [[nodiscard]] std::size_t sum() const noexcept {
     std::size_t all = 0;
-    for (const shard& each : shards_) all += each.value.load(std::memory_order_relaxed);
-    return all;  // a shard alone may have wrapped below zero; the sum is right modulo 2^64
+    for (const shard& each : shards_) all += each.own.load(std::memory_order_relaxed) + each.shared.load(std::memory_order_relaxed);
+    return all;  // a word alone may have wrapped below zero; the sum is right modulo 2^64
   }
 
  private:
   static constexpr std::size_t shards = 8;
   struct alignas(64) shard {
-    std::atomic<std::size_t> value{0};
+    std::atomic<std::size_t> own{0};     ///< written by the thread of this number only
+    std::atomic<std::size_t> shared{0};  ///< by all later threads of this number modulo `shards`
   };
-  [[nodiscard]] std::atomic<std::size_t>& here() noexcept { return shards_[shard_of_thread() % shards].value; }
 
   std::array<shard, shards> shards_;
 };
