@@ -12,6 +12,10 @@ namespace kvc::core {
 template <class Key, class Value>
 class gradual_map {
  public:
+  gradual_map() = default;
+  gradual_map(const gradual_map&) = delete;
+  gradual_map& operator=(const gradual_map&) = delete;
+
   /// Null when there is no such key. The pointer is valid until the next change.
   [[nodiscard]] const Value* find(const Key& key) const {
     if (const auto found = now_.find(key); found != now_.end()) return &found->second;
@@ -23,6 +27,7 @@ class gradual_map {
   void add(const Key& key, const Value& value) {
     if (old_.empty() && now_.size() >= first_large && now_.size() + 1 > now_.max_load()) {
       old_.swap(now_);
+      next_ = old_.begin();
       now_ = map();
       now_.reserve(old_.size() * 2);
     }
@@ -30,7 +35,9 @@ class gradual_map {
     now_.emplace(key, value);
   }
   void erase(const Key& key) {
-    if (now_.erase(key) == 0) old_.erase(key);
+    if (now_.erase(key) == 0) {
+      if (const auto found = old_.find(key); found != old_.end()) take_out(found);
+    }
     move_some();
   }
   [[nodiscard]] std::size_t size() const noexcept { return now_.size() + old_.size(); }
@@ -47,18 +54,23 @@ class gradual_map {
   static constexpr std::size_t first_large = 1'024;
   static constexpr std::size_t moved_at_once = 8;  ///< the old table is empty before the new one, twice as large, is full
 
+  void take_out(typename map::iterator which) {
+    if (which == next_) ++next_;
+    old_.erase(which);
+  }
   void move_some() {
     if (old_.empty()) return;
     for (std::size_t i = 0; i < moved_at_once && !old_.empty(); ++i) {
-      const auto first = old_.begin();
-      now_.emplace(first->first, first->second);
-      old_.erase(first);
+      now_.emplace(next_->first, next_->second);
+      take_out(next_);
     }
     if (old_.empty()) old_ = map();
   }
 
   map now_;
   map old_;
+  /// The first entry of `old_`, while there is one: to look for it would be to pass by all that is empty already, from the beginning.
+  typename map::iterator next_{};
 };
 
 }  // namespace kvc::core
