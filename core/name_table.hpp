@@ -50,7 +50,7 @@ class named_records {
 /// Places, which are numbers of the caller's, by the 64-bit hash of the name written down there. One cache line is touched per key.
 ///
 /// Story: a bucket is a line: ten 16-bit tags and ten places, and counts of entries that found it full and went on to another one.
-/// Buckets lie in segments of 256; a full segment is divided in two by one more leading bit of the hash, so that growth moves some 2,200
+/// Buckets lie in segments of 128; a full segment is divided in two by one more leading bit of the hash, so that growth moves some 1,100
 /// entries at a time and never the whole table. A tag is the 15 bits behind a multiple of four leading ones, so that it tells the next bit
 /// to divide by, and at least 11 that the segment does not; at every fourth division tags are made anew from the names, as is at any
 /// division what does not stand in its own bucket. What is counted per segment lies apart, where it stays near. Names that come or go
@@ -81,8 +81,8 @@ class name_table {
   template <class IsIt>
   [[nodiscard]] bool find(std::uint64_t hash, IsIt is_it) const;
 
-  /// Adds a place; `all` knows every place of the table but this one. False when the table cannot grow any further: after some seven
-  /// billion entries, or earlier where hashes have been chosen to agree in far more leading bits than chance would have it.
+  /// Adds a place; `all` knows every place of the table but this one. False when the table cannot grow any further: after some three and
+  /// a half billion entries, or earlier where hashes have been chosen to agree in far more leading bits than chance would have it.
   [[nodiscard]] bool add(std::uint64_t hash, std::uint32_t place, const named_records& all);
 
   /// Takes a place out; nothing happens when it is not there.
@@ -107,7 +107,7 @@ class name_table {
 
  private:
   static constexpr std::size_t ways = 10;
-  static constexpr std::size_t buckets = 256;
+  static constexpr std::size_t buckets = 128;
   static constexpr std::size_t fewest_to_split = buckets * ways * 9 / 16;
   static constexpr std::size_t most_to_split = buckets * ways * 7 / 8;
   static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
