@@ -1,4 +1,5 @@
 // Behaviour of several workers and partitions. Run for every index of index_suite.hpp.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <vector>
@@ -133,6 +134,25 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_workers_keep_their_own_depths, Subject, index
   bool is_right = true;
   for (std::uint32_t i = 1; i <= fleet; i += 7) is_right = is_right && at.depth(worker_id{i}, content) == (i % 2 == 0 ? 0 : i);
   BOOST_TEST(is_right);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_prompt_shared_by_fleets_of_any_size_is_known_of_each_worker, Subject, index_subjects) {
+  // What says how far a worker holds a run is kept in other forms the more workers do; some come and go while it changes its form.
+  for (const std::uint32_t fleet : {7U, 33U, 129U, 513U, 1'500U}) {
+    scene<Subject> at({});
+    const std::vector<local_hash> content = blocks({1, 2, 3});
+    const std::vector<engine_hash> named = names({11, 12, 13});
+    for (std::uint32_t i = 1; i <= fleet; ++i) at.index.add(worker_id{i}, {.instance = "engine", .rank = i});
+    const auto held_by = [](std::uint32_t worker) { return worker % 4; };  // 0: none
+    for (std::uint32_t i = 1; i <= fleet; ++i) {
+      const std::uint32_t held = std::max(held_by(i), 1U);
+      at.root(worker_id{i}, {named.begin(), named.begin() + held}, {content.begin(), content.begin() + held});
+      if (i > 20 && held_by(i - 20) == 0) at.index.remove(worker_id{i - 20}, named[0], medium_id::gpu);
+    }
+    std::uint32_t wrong = 0;
+    for (std::uint32_t i = 1; i + 20 <= fleet; ++i) wrong += at.depth(worker_id{i}, content) == held_by(i) ? 0 : 1;
+    BOOST_TEST(wrong == 0U, wrong << " workers of " << fleet);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
