@@ -33,6 +33,8 @@ constexpr std::string_view index_tail =
   --stride N       positions that the positional design jumps over (default 64)
   --reserve MIB    memory that is taken and touched before anything is measured, as by the service's index_reserve (default 0)
   --repeat N       run N times, each in a process of its own: medians, least and greatest (default 1)
+  --quiet SHARE    make a run again, up to 8 times in all, in which a virtual machine's host took more than this share of the
+                   CPUs (0 to 1; `stolen_share` tells it); if none is that quiet, the quietest counts
   --json           for programs: medians at the top, `min` and `max` beside them
   --no-yardstick   leave out the constants of the machine
 
@@ -51,6 +53,7 @@ Markdown: every bar with its figure and whether it is met, the workloads, the po
 With all files and --repeat 5 it takes about half an hour on a quiet machine, and some 16 GiB.
 
   --repeat N       runs of each; figures are medians (default 5)
+  --quiet SHARE    make runs again in which the host took more than this share of the CPUs, as in `index`
   --reserve MIB    memory that each run takes and touches first, as by the service's index_reserve (default 0)
   --out FILE.md    write there (default: standard output)
   --commit TEXT    what was measured (default: what git says in the current folder)
@@ -81,6 +84,7 @@ constexpr std::string_view ingest_tail = R"(
                      the service
   --reserve MIB      memory that the server takes and touches first, as by its setting index_reserve (default 0)
   --repeat N         medians of N runs, every measurement in processes of its own (default 1)
+  --quiet SHARE      make measurements again in which the host took more than this share of the CPUs, as in `index`
   --out FILE.md      write a page, too; --commit TEXT is what it says was measured (default: what git says)
   --json             for programs
   --no-yardstick     leave out the constants of the machine

@@ -23,7 +23,7 @@ class table_run {
     job.reserve_mib = plan_.reserve_mib;
     std::fprintf(stderr, "%s%s%s (%s)\n", std::string(name).c_str(), name.empty() ? "" : ": ", std::string(mode).c_str(),
                  std::string(to_string(design)).c_str());
-    auto summary = run_repeated(job, plan_.repeat);
+    auto summary = run_repeated(job, plan_.repeat, plan_.most_stolen);
     if (summary) {
       results_.push_back({std::string(name), std::string(mode), design, std::move(*summary), {}});
     } else {

@@ -17,7 +17,8 @@ void read_index(word_reader& words, index_plan& plan) {
   bool has_stride = false;
   while (words.next()) {
     const bool known = words.text("--mode", mode) || words.choice("--design", is_positional, "runs", "positional") ||
-                       words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || read_manner(words, plan);
+                       words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || words.share("--quiet", plan.most_stolen) ||
+                       read_manner(words, plan);
     if (known) continue;
     if (words.whole("--stride", plan.setup.stride, 1, bench_positional::max_positions)) {
       has_stride = true;
@@ -42,7 +43,7 @@ void read_index(word_reader& words, index_plan& plan) {
 void read_table(word_reader& words, table_plan& plan) {
   while (words.next()) {
     const bool known = read_page(words, plan) || words.whole("--repeat", plan.repeat, 1, most_repeats) ||
-                       words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) ||
+                       words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || words.share("--quiet", plan.most_stolen) ||
                        words.toggle("--no-reference", plan.with_reference, false);
     if (!known) words.operand({&plan.folder});
   }
@@ -86,7 +87,8 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
         words.whole("--blocks", plan.blocks, 1, 100'000'000) || words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
         words.whole("--query-rate", plan.query_rate, 1, 100'000) || words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
         words.choice("--transport", plan.is_transport_free, "lane", "free") ||
-        words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || read_manner(words, plan);
+        words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || words.share("--quiet", plan.most_stolen) ||
+        read_manner(words, plan);
     if (!known) words.operand({});
   }
   const auto modes = find_ingest_mode(mode);

@@ -26,6 +26,7 @@ struct index_plan {
   std::string file;                  ///< empty exactly when the mode replays none
   bench_setup setup;
   std::uint32_t repeat = 1;
+  double most_stolen = 1;         ///< share of the CPUs; a run that lost more is made again
   std::uint32_t reserve_mib = 0;  ///< memory that is touched before anything is measured
   bool as_json = false;
   bool with_yardstick = true;
@@ -37,6 +38,7 @@ struct table_plan {
   std::string out;     ///< empty: standard output
   std::string commit;  ///< empty: ask git in the current folder
   std::uint32_t repeat = 5;
+  double most_stolen = 1;         ///< share of the CPUs; a run that lost more is made again
   std::uint32_t reserve_mib = 0;  ///< memory that each run touches before it measures anything
   bool with_reference = true;  ///< also the positional design
 };

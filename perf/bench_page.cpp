@@ -126,6 +126,20 @@ std::string disturbed_line(const std::vector<bench_result>& results) {
          text + ".\n\n";
 }
 
+/// What the host of a virtual machine took; empty where that is not known.
+std::string stolen_line(const std::vector<bench_result>& results) {
+  double least = HUGE_VAL;
+  double greatest = 0;
+  for (const bench_result& result : results) {
+    const bench_spread* spread = result.summary.find("stolen_share");
+    if (spread == nullptr) continue;
+    least = std::min(least, spread->least);
+    greatest = std::max(greatest, spread->greatest);
+  }
+  if (least == HUGE_VAL) return {};
+  return "Taken by the host meanwhile, of all CPU time of a run: " + shown(100 * least) + " .. " + shown(100 * greatest) + " %.\n\n";
+}
+
 std::string yardstick_line(const std::vector<bench_result>& results) {
   std::string text;
   for (const std::string_view name : {"touch32", "touch512", "miss", "compare", "compare_cold"}) {
@@ -150,6 +164,7 @@ std::string write_page(const std::vector<bench_result>& results, const bench_mac
   page += "Machine: " + machine.cpu + ", " + std::to_string(machine.cores) + " cores, frequency governor " + machine.governor +
           ", transparent huge pages " + machine.huge_pages + "; " + machine.build + ".\n\n";
   page += "Yardstick, over all runs: " + yardstick_line(results) + ". `touch` is touch512. Ratios are taken within each run.\n\n";
+  page += stolen_line(results);
   page += disturbed_line(results);
   page += "Medians of all runs, with the least and the greatest.\n\n| measure | figure | bar | goal | |\n|---|---|---|---|---|\n";
   for (const bench_bar& bar : bench_bars()) page += bar_line(results, bar);

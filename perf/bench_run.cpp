@@ -44,11 +44,11 @@ bench_report run_job(const bench_job& job) {
   return report;
 }
 
-boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat) {
+boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat, double most_stolen) {
   std::vector<bench_report> runs;
   for (std::uint32_t run = 1; run <= std::max(repeat, 1U); ++run) {
     std::fprintf(stderr, "%.*s: run %u of %u\n", static_cast<int>(job.mode->name.size()), job.mode->name.data(), run, repeat);
-    auto measured = measure_fresh([&job] { return run_job(job); });
+    auto measured = measure_quietly([&job] { return run_job(job); }, most_stolen);
     if (!measured) return "run " + std::to_string(run) + " of " + std::to_string(repeat) + ": " + measured.error();
     runs.push_back(std::move(*measured));
   }

@@ -31,7 +31,9 @@ void add_yardstick(bench_report& report);
 
 /// Runs the job `repeat` times, at least once, each run in a child process: all start from the same fresh allocator and none inherits the
 /// pages of whatever was measured before, which would make it look smaller. Progress goes to standard error. No other thread may be
-/// running. Error: a sentence about the run that failed.
-[[nodiscard]] boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat);
+/// running. A run that lost more than `most_stolen` of the CPUs to others on the host is made again (see measure_quietly). Error: a
+/// sentence about the run that failed.
+[[nodiscard]] boost::system::result<bench_summary, std::string> run_repeated(const bench_job& job, std::uint32_t repeat,
+                                                                             double most_stolen = 1);
 
 }  // namespace kvc::perf

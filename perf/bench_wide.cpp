@@ -38,6 +38,15 @@ class operation_times {
     cpu_ = cpu;
     times_[count_++ % times_.size()] = took;
   }
+  /// What the other one has timed as well.
+  void absorb(const operation_times& other) {
+    times_.resize(std::min(count_, times_.size()));
+    times_.insert(times_.end(), other.times_.begin(),
+                  other.times_.begin() + static_cast<std::ptrdiff_t>(std::min(other.count_, other.times_.size())));
+    count_ = times_.size();
+    worst_ = std::max(worst_, other.worst_);
+    worst_cpu_ = std::max(worst_cpu_, other.worst_cpu_);
+  }
   /// Adds quantiles and worst time, and the worst CPU use as `<name>_cpu_max`.
   void tell(const std::string& name, bench_report& report) {
     times_.resize(std::min(count_, times_.size()));
@@ -65,6 +74,7 @@ void time_nothing(bench_report& report, double seconds) {
   std::thread other([&] { spin(idle[1]); });
   spin(idle[0]);
   other.join();
+  idle[0].absorb(idle[1]);
   idle[0].tell("nothing_ns", report);
 }
 

@@ -54,6 +54,7 @@ struct ingest_plan {
   bool is_transport_free = false;        ///< libzmq's threads of the server may run on every CPU, not on the lane's alone
   std::uint32_t reserve_mib = 0;         ///< memory that is touched before anything is measured
   std::uint32_t repeat = 1;
+  double most_stolen = 1;  ///< share of the CPUs; what lost more is measured again
   std::string out{};     ///< a page in Markdown; empty: none
   std::string commit{};  ///< empty: ask git in the current folder
   bool as_json = false;

@@ -40,7 +40,8 @@ class ingest_run {
   /// Measures in a process of its own and takes the figures over, their names behind `prefix`.
   bool measure(const std::string& what, const std::string& prefix, const std::function<bench_report()>& work) {
     std::fprintf(stderr, "run %u of %u: %s\n", number_, plan_.repeat, what.c_str());
-    const auto measured = measure_fresh(work);
+    const std::string stolen = (prefix.empty() ? what.substr(0, what.find(' ')) + '_' : "") + "stolen_share";
+    const auto measured = measure_quietly(work, plan_.most_stolen, stolen);
     if (!measured) {
       fault_ = what + ": " + measured.error();
       return false;

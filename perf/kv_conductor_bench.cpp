@@ -53,7 +53,8 @@ int run_index(const index_plan& plan) {
     job.file = &*file;
   }
   // A single run is made here, where profilers and debuggers see it.
-  const auto summary = plan.repeat <= 1 ? bench_summary({run_job(job)}) : run_repeated(job, plan.repeat);
+  const bool is_run_here = plan.repeat <= 1 && plan.most_stolen == 1;
+  const auto summary = is_run_here ? bench_summary({run_job(job)}) : run_repeated(job, plan.repeat, plan.most_stolen);
   if (!summary) return fail(summary.error());
   if (!plan.as_json) return print(summary->table());
   return print(

@@ -1,3 +1,4 @@
+#include <array>
 #include <signal.h>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include "perf/bench_fresh.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_page.hpp"
+#include "perf/bench_stolen.hpp"
 #include "perf/bench_summary.hpp"
 
 using namespace kvc;
@@ -69,6 +71,42 @@ BOOST_AUTO_TEST_CASE(a_fresh_run_that_dies_is_an_error_and_no_figures) {
   BOOST_TEST(says(killed.error(), "memory"));
   const auto thrown = perf::measure_fresh([]() -> perf::bench_report { throw std::runtime_error("on purpose"); });
   BOOST_REQUIRE(!thrown.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(what_the_host_took_is_read_from_the_kernels_first_line) {
+  const auto read = perf::read_cpu_time("cpu  5906620 9219 997980 3654034 21225 0 59959 55819 7 3\ncpu0 1 2 3 4 5 6 7 8 0 0\n");
+  BOOST_REQUIRE(read.has_value());
+  BOOST_TEST(read->stolen == 55'819U);
+  BOOST_TEST(read->all == 10'704'856U);  // without the last two, which are guests' and are in the first two already
+  for (const char* const other : {"", "cpu", "cpu  1 2 3", "cpu  1 2 3 4 5 6 7 x", "intr 1 2 3 4 5 6 7 8"}) {
+    BOOST_TEST(!perf::read_cpu_time(other).has_value(), other);
+  }
+  BOOST_TEST(perf::stolen_share({.all = 1'000, .stolen = 10}, {.all = 1'400, .stolen = 11}) == 0.0025);
+  BOOST_TEST(perf::stolen_share({.all = 1'000, .stolen = 10}, {.all = 1'000, .stolen = 10}) == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(what_lost_more_to_the_host_than_may_be_is_measured_again) {
+  if (!perf::cpu_time_now()) return;
+  int made = 0;  // counted through a pipe: each run is a process of its own
+  std::array<int, 2> ends{};
+  BOOST_REQUIRE(::pipe(ends.data()) == 0);
+  const auto measure = [&](double most_stolen) {
+    return perf::measure_quietly(
+        [&] {
+          BOOST_REQUIRE(::write(ends[1], "x", 1) == 1);
+          return report_of(1, 7);
+        },
+        most_stolen, "taken");
+  };
+  const auto never_quiet = measure(-1);  // not even nothing is little enough
+  const auto always_quiet = measure(1);
+  ::close(ends[1]);
+  for (char one = 0; ::read(ends[0], &one, 1) == 1;) ++made;
+  ::close(ends[0]);
+  BOOST_TEST(made == static_cast<int>(perf::most_tries) + 1);
+  BOOST_REQUIRE((never_quiet.has_value() && always_quiet.has_value()));
+  BOOST_TEST(*never_quiet->find("pairs") == 7);
+  BOOST_TEST(never_quiet->find("taken").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_page_says_which_bars_are_met_and_which_answers_are_wrong) {
