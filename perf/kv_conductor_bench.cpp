@@ -18,6 +18,7 @@
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
 #include "perf/bench_run.hpp"
+#include "perf/bench_summary.hpp"
 #include "perf/e2e_run.hpp"
 #include "perf/http_run.hpp"
 #include "perf/ingest_run.hpp"
@@ -70,9 +71,10 @@ int run_index_table(const table_plan& plan) {
   }
   bench_machine machine = describe_machine();
   if (!plan.commit.empty()) machine.commit = plan.commit;
-  const std::string command =
-      "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) +
-      (plan.reserve_mib == 0 ? "" : " --reserve " + std::to_string(plan.reserve_mib)) + (plan.with_reference ? "" : " --no-reference");
+  const std::string command = "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) +
+                              (plan.reserve_mib == 0 ? "" : " --reserve " + std::to_string(plan.reserve_mib)) +
+                              (plan.most_stolen == 1 ? "" : " --quiet " + bench_number(plan.most_stolen)) +
+                              (plan.with_reference ? "" : " --no-reference");
   const std::string page = write_page(measure_everything(plan), machine, command);
   if (plan.out.empty()) return print(page);
   file << page << std::flush;
