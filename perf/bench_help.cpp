@@ -67,7 +67,8 @@ other threads of its process, has another CPU to itself. Frames are written befo
 over the same sockets are received and thrown away for comparison. At the end the index must hold exactly what the engines do.
 
   --mode MODE        all (default): everything; idle: streams on which nothing happens; saturation; sweep: offered rates;
-                     latency: publish to queryable at half the saturation rate; replay; queries: beside events
+                     latency: publish to queryable at half the saturation rate; replay; queries: beside events (some 300 with
+                     the default --blocks, whose p99 is the worst three; with --blocks 24000000 over a thousand)
   --trace FILE.jsonl requests of a Mooncake trace (default: made up by a seed)
   --dialect FORM     how events are written (default vllm_map); all: every form in turn, saturation only. Forms:
 )";
