@@ -13,8 +13,7 @@ namespace {
 /// would be, or else, from 32 on, no slower to read than those that are there. A sparse cell takes a reader as long as some 32 dense ones
 /// (M4's queries, whose shared prompt had 128 sparse cells before this, took a fifth longer).
 bool is_time_for_dense(std::uint32_t sparse_cells, std::uint32_t slots) noexcept {
-  constexpr std::uint32_t by_size =
-      8;  // two bytes for each slot beside three times four for each sparse cell; dense ones may be a third more
+  constexpr std::uint32_t by_size = 8;  // two bytes per slot beside twelve per sparse cell; dense ones may take a third more
   constexpr std::uint32_t by_time = 32;
   constexpr std::uint32_t fewest_by_time = 32;
   return sparse_cells * by_size >= slots || (sparse_cells >= fewest_by_time && sparse_cells * by_time >= slots);
