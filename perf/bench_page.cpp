@@ -126,32 +126,30 @@ std::string disturbed_line(const std::vector<bench_result>& results) {
          text + ".\n\n";
 }
 
-/// What the host of a virtual machine took; empty where that is not known.
-std::string stolen_line(const std::vector<bench_result>& results) {
+/// A figure's least and greatest over all results, `scale` times; empty where nobody has it.
+std::string range_of(const std::vector<bench_result>& results, std::string_view name, double scale) {
   double least = HUGE_VAL;
   double greatest = 0;
   for (const bench_result& result : results) {
-    const bench_spread* spread = result.summary.find("stolen_share");
+    const bench_spread* spread = result.summary.find(name);
     if (spread == nullptr) continue;
     least = std::min(least, spread->least);
     greatest = std::max(greatest, spread->greatest);
   }
-  if (least == HUGE_VAL) return {};
-  return "Taken by the host meanwhile, of all CPU time of a run: " + shown(100 * least) + " .. " + shown(100 * greatest) + " %.\n\n";
+  return least == HUGE_VAL ? "" : shown(scale * least) + " .. " + shown(scale * greatest);
+}
+
+/// What the host of a virtual machine took; empty where that is not known.
+std::string stolen_line(const std::vector<bench_result>& results) {
+  const std::string range = range_of(results, "stolen_share", 100);
+  return range.empty() ? range : "Taken by the host meanwhile, of all CPU time of a run: " + range + " %.\n\n";
 }
 
 std::string yardstick_line(const std::vector<bench_result>& results) {
   std::string text;
   for (const std::string_view name : {"touch32", "touch512", "miss", "compare", "compare_cold"}) {
-    double least = HUGE_VAL;
-    double greatest = 0;
-    for (const bench_result& result : results) {
-      if (const bench_spread* spread = result.summary.find(name)) {
-        least = std::min(least, spread->least);
-        greatest = std::max(greatest, spread->greatest);
-      }
-    }
-    if (greatest > 0) text += (text.empty() ? "" : "; ") + std::string(name) + ' ' + shown(least) + " .. " + shown(greatest) + " ns";
+    const std::string range = range_of(results, name, 1);
+    if (!range.empty()) text += (text.empty() ? "" : "; ") + std::string(name) + ' ' + range + " ns";
   }
   return text;
 }
