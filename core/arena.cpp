@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/bring_near.hpp"
 #include "core/large_page.hpp"
+#include "core/page_blocks.hpp"
 #include "core/sharded_count.hpp"
 
 // Under a sanitizer every object comes from its allocator, so that use after free and leaks are found one by one.
@@ -28,7 +28,7 @@ namespace {
 
 struct accounts {
   std::array<sharded_count, arena_kinds> used;
-  std::atomic<std::size_t> mapped{0};
+  std::atomic<std::size_t> heap{0};  ///< mapped without being in blocks
   std::atomic<std::size_t> reclaimed{0};
 };
 
@@ -40,19 +40,26 @@ accounts& books() {
 
 #if !defined(KVC_ARENA_IS_HEAP)
 
-constexpr std::size_t slab_bytes = std::size_t{64} << 10;  ///< pieces of one size are cut from slabs, slabs from large pages
+constexpr std::size_t slab_bytes = std::size_t{64} << 10;  ///< pieces of one size are cut from slabs
 constexpr std::size_t fine_step = 32;                      ///< sizes up to fine_limit are rounded to this
 constexpr std::size_t fine_limit = 1'024;
 constexpr std::size_t fine_classes = fine_limit / fine_step;
 constexpr std::size_t steps_per_doubling = 8;  ///< above: at most an eighth is lost
-/// Up to 4 KiB; what is larger comes from the heap, on pages of 4 KiB. The larger this limit, the more of what is mapped lies on the
-/// shelves of sizes that were wanted once: 35.9 bytes per entry of M1 with 2 KiB, 37.4 with 4, 39.0 with 8, 42 with 16
-/// (`kv-conductor-bench index m1.kvwl --mode memory`). Queries of M1 took a twentieth less time with 4 KiB than with 2 (medians of four
-/// rounds in turn), and no less with 8; those of S256 a twelfth less (two rounds).
+/// Up to 4 KiB; what is larger is a block by itself. The larger this limit, the more of what is
+/// mapped lies on the shelves of sizes that were wanted once: 35.9 bytes per entry of M1 with 2 KiB, 37.4 with 4, 39.0 with 8, 42 with 16
+/// (`kv-conductor-bench index m1.kvwl --mode memory`, when what was larger came from the heap). Queries of M1 took a twentieth less time
+/// with 4 KiB than with 2 (medians of four rounds in turn), and no less with 8; those of S256 a twelfth less (two rounds).
 constexpr std::size_t doublings = 2;
 constexpr std::size_t classes = fine_classes + steps_per_doubling * doublings;
 constexpr std::size_t largest = fine_limit << doublings;
+/// Of blocks, unless they are powers of two: larger ones would leave too much of a large page that is too short for another one (3 % with
+/// 132 KiB), and come from the heap.
+constexpr std::size_t largest_odd_block = std::size_t{64} << 10;
 constexpr std::size_t bytes_in_hand = std::size_t{16} << 10;  ///< of one size, that a thread passes on at once
+
+bool is_block(std::size_t bytes) noexcept {
+  return bytes <= largest_odd_block || (bytes <= large_page_bytes && std::has_single_bit(bytes));
+}
 
 std::size_t class_of(std::size_t bytes) noexcept {
   if (bytes <= fine_limit) return bytes == 0 ? 0 : (bytes - 1) / fine_step;
@@ -103,22 +110,11 @@ struct strip {
 
 struct stock {
   std::array<shelf, classes> shelves;
-  std::mutex lock;
-  std::vector<void*> pages;            ///< under lock: all large pages
-  std::vector<std::byte*> free_slabs;  ///< under lock
+  page_blocks slabs;   ///< apart from blocks: by themselves they are aligned to their size
+  page_blocks blocks;  ///< each by itself
 
   strip new_strip(std::size_t piece_bytes) {
-    const std::lock_guard locked(lock);
-    if (free_slabs.empty()) {
-      void* const page = map_large_pages(large_page_bytes);
-      if (page == nullptr) throw std::bad_alloc();
-      books().mapped.fetch_add(large_page_bytes, std::memory_order_relaxed);
-      pages.push_back(page);
-      for (std::size_t end = large_page_bytes; end != 0; end -= slab_bytes)
-        free_slabs.push_back(static_cast<std::byte*>(page) + end - slab_bytes);
-    }
-    std::byte* const slab = free_slabs.back();
-    free_slabs.pop_back();
+    auto* const slab = static_cast<std::byte*>(slabs.take(slab_bytes));
     return {slab, slab + slab_bytes / piece_bytes * piece_bytes};
   }
 };
@@ -231,33 +227,7 @@ void trim_shelf(std::size_t which) {
     const std::lock_guard locked(of.lock);
     of.hands.insert(of.hands.end(), hands.begin(), hands.end());
   }
-  const std::lock_guard locked(shared().lock);
-  shared().free_slabs.insert(shared().free_slabs.end(), whole.begin(), whole.end());
-}
-
-/// Large pages all of whose slabs are free go back to the system.
-std::size_t trim_pages() {
-  std::vector<void*> gone;
-  {
-    stock& all = shared();
-    const std::lock_guard locked(all.lock);
-    const auto page_of = [](const void* slab) { return reinterpret_cast<std::uintptr_t>(slab) / large_page_bytes; };
-    std::unordered_map<std::uintptr_t, std::size_t> free_in;
-    for (const std::byte* slab : all.free_slabs) ++free_in[page_of(slab)];
-    const auto is_free = [&](const void* at) {
-      const auto found = free_in.find(page_of(at));
-      return found != free_in.end() && found->second == large_page_bytes / slab_bytes;
-    };
-    std::erase_if(all.free_slabs, is_free);
-    const auto kept = std::ranges::partition(all.pages, [&](const void* page) { return !is_free(page); });
-    gone.assign(kept.begin(), kept.end());
-    all.pages.erase(kept.begin(), kept.end());
-  }
-  for (void* page : gone) unmap_large_pages(page, large_page_bytes);
-  const std::size_t bytes = gone.size() * large_page_bytes;
-  books().mapped.fetch_sub(bytes, std::memory_order_relaxed);
-  books().reclaimed.fetch_add(bytes, std::memory_order_relaxed);
-  return bytes;
+  for (std::byte* slab : whole) shared().slabs.give(slab, slab_bytes);
 }
 
 #endif
@@ -265,12 +235,12 @@ std::size_t trim_pages() {
 void* take_from_heap(std::size_t bytes) {
   void* const memory = bytes % 64 == 0 && bytes != 0 ? std::aligned_alloc(64, bytes) : std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  books().mapped.fetch_add(bytes, std::memory_order_relaxed);
+  books().heap.fetch_add(bytes, std::memory_order_relaxed);
   return memory;
 }
 
 void give_to_heap(void* memory, std::size_t bytes) noexcept {
-  books().mapped.fetch_sub(bytes, std::memory_order_relaxed);
+  books().heap.fetch_sub(bytes, std::memory_order_relaxed);
   books().reclaimed.fetch_add(bytes, std::memory_order_relaxed);
   std::free(memory);
 }
@@ -282,7 +252,11 @@ void* arena_take(arena_kind kind, std::size_t bytes) {
 #if defined(KVC_ARENA_IS_HEAP)
   memory = take_from_heap(bytes);
 #else
-  memory = bytes > largest ? take_from_heap(bytes) : mine().take(class_of(bytes));
+  if (bytes <= largest) {
+    memory = mine().take(class_of(bytes));
+  } else {
+    memory = is_block(bytes) ? shared().blocks.take(bytes) : take_from_heap(bytes);
+  }
 #endif
   books().used[static_cast<std::size_t>(kind)].add(bytes);
   return memory;
@@ -294,10 +268,12 @@ void arena_give(arena_kind kind, void* memory, std::size_t bytes) noexcept {
 #if defined(KVC_ARENA_IS_HEAP)
   give_to_heap(memory, bytes);
 #else
-  if (bytes > largest) {
-    give_to_heap(memory, bytes);
-  } else {
+  if (bytes <= largest) {
     mine().give(class_of(bytes), memory);
+  } else if (is_block(bytes)) {
+    shared().blocks.give(memory, bytes);
+  } else {
+    give_to_heap(memory, bytes);
   }
 #endif
 }
@@ -307,7 +283,9 @@ std::size_t arena_trim() {
   return 0;
 #else
   for (std::size_t which = 0; which < classes; ++which) trim_shelf(which);
-  return trim_pages();
+  const std::size_t bytes = shared().slabs.trim() + shared().blocks.trim();
+  books().reclaimed.fetch_add(bytes, std::memory_order_relaxed);
+  return bytes;
 #endif
 }
 
@@ -325,7 +303,10 @@ double arena_usage::fragmentation() const noexcept {
 arena_usage arena_now() noexcept {
   arena_usage now;
   for (std::size_t i = 0; i < arena_kinds; ++i) now.used[i] = books().used[i].sum();
-  now.mapped = books().mapped.load(std::memory_order_relaxed);
+  now.mapped = books().heap.load(std::memory_order_relaxed);
+#if !defined(KVC_ARENA_IS_HEAP)
+  now.mapped += shared().slabs.mapped() + shared().blocks.mapped();
+#endif
   now.reclaimed = books().reclaimed.load(std::memory_order_relaxed);
   return now;
 }

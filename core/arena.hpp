@@ -9,9 +9,10 @@
 namespace kvc::core {
 
 /// What memory of the arena is used for.
-enum class arena_kind : std::uint8_t { runs, columns, cells, holes, directory, names, objects };
-inline constexpr std::size_t arena_kinds = 7;
-inline constexpr std::array<std::string_view, arena_kinds> arena_kind_names{"runs", "columns", "cells", "holes", "directory", "names", "objects"};
+enum class arena_kind : std::uint8_t { runs, columns, cells, holes, directory, names, holdings, objects };
+inline constexpr std::size_t arena_kinds = 8;
+inline constexpr std::array<std::string_view, arena_kinds> arena_kind_names{"runs",      "columns", "cells",    "holes",
+                                                                            "directory", "names",   "holdings", "objects"};
 
 /// Bytes from the arena, not zeroed, aligned to 64 when `bytes` is a multiple of 64, else to 32. Throws std::bad_alloc. Any lane.
 ///

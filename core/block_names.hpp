@@ -44,7 +44,7 @@ class block_names {
  private:
   [[nodiscard]] static std::uint64_t key_of(std::uint16_t home, seq_hash block, std::uint32_t before) noexcept;
 
-  gradual_map<std::uint64_t, std::uint32_t> nodes_;
+  gradual_map nodes_{arena_kind::objects};
 };
 
 }  // namespace kvc::core

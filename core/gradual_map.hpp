@@ -1,76 +1,104 @@
-// A hash map that grows gradually: entries move to the larger table a few at a time, so that no single insertion waits for all of them.
+// A hash map that grows gradually: in segments of a page that are divided as they fill, so that no insertion moves more than one of them.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
-#include <utility>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/arena.hpp"
 
 namespace kvc::core {
 
-/// Story: a flat map is fast until it grows, and then one insertion pays for everything, a millisecond at 60,000 entries. Here a full table
-/// is put aside and emptied by the insertions that follow, a few entries each; look-ups ask the new one first. One owner.
-template <class Key, class Value>
+/// 32-bit numbers by 64-bit keys.
+///
+/// Story: one table in one piece is fast until it grows, and then one insertion pays for everything. Here the leading bits of a key's hash
+/// choose a segment, of at most 255 entries in 4 KiB as long as hashes spread as chance would have it; a full one becomes two by one more
+/// bit. Nothing but the list of segments, eight bytes for each, ever grows in one piece. A few entries take 64 bytes. Segments do not join
+/// again when entries go; all of them are given back with the last entry.
+/// Lane: one owner.
 class gradual_map {
  public:
-  gradual_map() = default;
+  /// `kind` is what its memory is accounted as.
+  explicit gradual_map(arena_kind kind) noexcept : kind_(kind) {}
+  ~gradual_map() { clear(); }
   gradual_map(const gradual_map&) = delete;
   gradual_map& operator=(const gradual_map&) = delete;
 
   /// Null when there is no such key. The pointer is valid until the next change.
-  [[nodiscard]] const Value* find(const Key& key) const {
-    if (const auto found = now_.find(key); found != now_.end()) return &found->second;
-    if (old_.empty()) return nullptr;
-    const auto found = old_.find(key);
-    return found == old_.end() ? nullptr : &found->second;
-  }
-  /// Precondition: there is no such key.
-  void add(const Key& key, const Value& value) {
-    if (old_.empty() && now_.size() >= first_large && now_.size() + 1 > now_.max_load()) {
-      old_.swap(now_);
-      next_ = old_.begin();
-      now_ = map();
-      now_.reserve(old_.size() * 2);
+  [[nodiscard]] const std::uint32_t* find(std::uint64_t key) const noexcept {
+    if (segments_.empty()) return nullptr;
+    const std::uint64_t hash = hash_of(key);
+    const segment& in = *segments_[place_of(hash)];
+    for (std::uint32_t at = in.home_of(hash); in.entries()[at].is_used != 0; at = in.behind(at)) {
+      if (in.entries()[at].key == key) return &in.entries()[at].value;
     }
-    move_some();
-    now_.emplace(key, value);
+    return nullptr;
   }
-  void erase(const Key& key) {
-    if (now_.erase(key) == 0) {
-      if (const auto found = old_.find(key); found != old_.end()) take_out(found);
-    }
-    move_some();
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return now_.size() + old_.size(); }
-  /// Calls `visit(key, value)` for every entry, in no particular order.
+  /// Precondition: there is no such key. Throws std::bad_alloc, and then nothing has changed.
+  void add(std::uint64_t key, std::uint32_t value);
+  /// Nothing happens when there is no such key.
+  void erase(std::uint64_t key) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Calls `visit(key, value)` for every entry, in no particular order. The map must not be changed meanwhile.
   template <class Visit>
   void each(Visit visit) const {
-    for (const map* part : {&now_, &old_}) {
-      for (const auto& [key, value] : *part) visit(key, value);
+    const segment* previous = nullptr;
+    for (const segment* one : segments_) {
+      if (one == previous) continue;
+      previous = one;
+      for (const entry& each : one->all()) {
+        if (each.is_used != 0) visit(each.key, each.value);
+      }
     }
   }
 
  private:
-  using map = boost::unordered_flat_map<Key, Value>;
-  static constexpr std::size_t first_large = 1'024;
-  static constexpr std::size_t moved_at_once = 8;  ///< the old table is empty before the new one, twice as large, is full
+  struct entry {
+    std::uint64_t key;
+    std::uint32_t value;
+    std::uint32_t is_used;
+  };
+  /// Open addressing, the next entry after a taken one. At least one entry of each is free.
+  struct segment {
+    std::uint32_t capacity;
+    std::uint32_t size;
+    std::uint32_t bits;  ///< leading bits of the hash that all its entries share
+    std::uint32_t unused;
 
-  void take_out(typename map::iterator which) {
-    if (which == next_) ++next_;
-    old_.erase(which);
-  }
-  void move_some() {
-    if (old_.empty()) return;
-    for (std::size_t i = 0; i < moved_at_once && !old_.empty(); ++i) {
-      now_.emplace(next_->first, next_->second);
-      take_out(next_);
+    [[nodiscard]] entry* entries() noexcept { return reinterpret_cast<entry*>(this + 1); }
+    [[nodiscard]] const entry* entries() const noexcept { return reinterpret_cast<const entry*>(this + 1); }
+    [[nodiscard]] std::span<const entry> all() const noexcept { return {entries(), capacity}; }
+    [[nodiscard]] std::uint32_t home_of(std::uint64_t hash) const noexcept {
+      return static_cast<std::uint32_t>((hash & 0xFFFF'FFFF) * capacity >> 32);
     }
-    if (old_.empty()) old_ = map();
-  }
+    [[nodiscard]] std::uint32_t behind(std::uint32_t at) const noexcept { return at + 1 == capacity ? 0 : at + 1; }
+    [[nodiscard]] bool has_room() const noexcept { return (size + 1) * 8 <= capacity * 7; }
+    void put(const entry& one, std::uint64_t hash) noexcept;
+  };
+  static_assert(sizeof(entry) == 16 && sizeof(segment) == sizeof(entry));
 
-  map now_;
-  map old_;
-  /// The first entry of `old_`, while there is one: to look for it would be to pass by all that is empty already, from the beginning.
-  typename map::iterator next_{};
+  /// Keys are addresses, or chosen by publishers: two multiplications spread them.
+  static std::uint64_t hash_of(std::uint64_t key) noexcept {
+    std::uint64_t mixed = key * 0x9E37'79B9'7F4A'7C15U;
+    mixed = (mixed ^ mixed >> 32) * 0xD6E8'FEB8'6659'FD93U;
+    return mixed ^ mixed >> 32;
+  }
+  [[nodiscard]] std::size_t place_of(std::uint64_t hash) const noexcept { return hash >> 1 >> (63 - bits_); }
+
+  [[nodiscard]] segment* make_segment(std::uint32_t capacity, std::uint32_t bits) const;
+  void drop_segment(segment* gone) const noexcept;
+  void make_room(std::uint64_t hash);
+  void replace_by_larger(segment* full, std::size_t place);
+  void divide(segment* full, std::size_t place);
+  void point_to(segment* one, std::size_t place) noexcept;
+  void clear() noexcept;
+
+  std::vector<segment*> segments_;  ///< by leading bits; a segment of fewer bits stands at several places
+  std::size_t size_ = 0;
+  std::uint32_t bits_ = 0;
+  arena_kind kind_;
 };
 
 }  // namespace kvc::core

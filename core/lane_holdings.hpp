@@ -163,8 +163,8 @@ class lane_holdings {
 
   worker_id worker_;
   std::shared_ptr<lane_names> names_;
-  gradual_map<std::uint64_t, std::uint32_t> by_run_;
-  paged_list<holding, 64> all_;
+  gradual_map by_run_{arena_kind::holdings};
+  paged_list<holding, 64, arena_kind::holdings> all_;
   std::vector<std::uint32_t> unused_;
   std::vector<slot_use> slots_;  ///< few: partitions times media
   media_mask media_ = 0;         ///< ever used

@@ -97,8 +97,8 @@ std::uint32_t lane_names::new_number() {
     unused_.pop_back();
     return number;
   }
-  if (lists_ / page_lists == pages_.size()) pages_.push_back(std::make_unique<page>());
-  return lists_++;
+  numbered_.grow();
+  return static_cast<std::uint32_t>(numbered_.size() - 1);
 }
 
 std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first) {
@@ -111,7 +111,7 @@ std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first
 }
 
 lane_names::~lane_names() {
-  for (std::uint32_t list = 0; list < lists_; ++list)
+  for (std::uint32_t list = 0; list < numbered_.size(); ++list)
     arena_give(arena_kind::names, at(list).names, at(list).capacity * sizeof(engine_hash));
 }
 
@@ -251,11 +251,11 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
 
 std::size_t lane_names::bytes_in_use() const noexcept {
   constexpr std::size_t bytes_per_name = 11;  // a tenth of a line of the table, which is some two thirds full
-  return written_bytes_ + table_.size() * bytes_per_name + (lists_ - unused_.size()) * sizeof(naming);
+  return written_bytes_ + table_.size() * bytes_per_name + (numbered_.size() - unused_.size()) * sizeof(naming);
 }
 
 std::size_t lane_names::bytes() const noexcept {
-  return table_.bytes() + pages_.size() * sizeof(page) + written_bytes_;
+  return table_.bytes() + numbered_.bytes() + written_bytes_;
 }
 
 }  // namespace kvc::core

@@ -14,6 +14,7 @@
 
 #include "core/ids.hpp"
 #include "core/name_table.hpp"
+#include "core/paged_list.hpp"
 
 namespace kvc::core {
 
@@ -83,8 +84,8 @@ class lane_names final : private named_records {
   std::uint32_t expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
 
   /// The reference stays valid until the list is closed.
-  [[nodiscard]] naming& at(std::uint32_t list) noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
-  [[nodiscard]] const naming& at(std::uint32_t list) const noexcept { return (*pages_[list / page_lists])[list % page_lists]; }
+  [[nodiscard]] naming& at(std::uint32_t list) noexcept { return numbered_[list]; }
+  [[nodiscard]] const naming& at(std::uint32_t list) const noexcept { return numbered_[list]; }
 
   /// A new, empty list for `in`, from block `first` on. It has no users yet.
   [[nodiscard]] std::uint32_t open(run* in, std::uint64_t space, std::uint32_t first);
@@ -136,12 +137,8 @@ class lane_names final : private named_records {
   void forget(std::uint32_t list, std::uint32_t from);
   void reserve(naming& list, std::uint32_t names);
 
-  static constexpr std::size_t page_lists = 256;
-  using page = std::array<naming, page_lists>;
-
   name_table table_;
-  std::vector<std::unique_ptr<page>> pages_;
-  std::uint32_t lists_ = 0;  ///< ever opened at once
+  paged_list<naming, 256, arena_kind::names> numbered_;  ///< all ever opened at once
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
   mutable std::array<std::span<const engine_hash>, 7> near_;
   mutable std::size_t next_near_ = 0;

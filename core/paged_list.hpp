@@ -4,25 +4,44 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
+
+#include "core/arena.hpp"
 
 namespace kvc::core {
 
-/// Elements by index, on pages of `page_size`. References stay valid. One owner.
-template <class Element, std::size_t page_size>
+/// Elements by index, on pages of `page_size` from the arena. References stay valid. One owner.
+template <class Element, std::size_t page_size, arena_kind kind>
 class paged_list {
  public:
   [[nodiscard]] Element& operator[](std::size_t at) noexcept { return (*pages_[at / page_size])[at % page_size]; }
   [[nodiscard]] const Element& operator[](std::size_t at) const noexcept { return (*pages_[at / page_size])[at % page_size]; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// A new, default element at the end.
+  /// Bytes of the pages.
+  [[nodiscard]] std::size_t bytes() const noexcept { return pages_.size() * sizeof(page); }
+  /// A new, default element at the end. Throws std::bad_alloc.
   void grow() {
-    if (size_ / page_size == pages_.size()) pages_.push_back(std::make_unique<std::array<Element, page_size>>());
+    if (size_ / page_size == pages_.size()) {
+      owner fresh(new (arena_take(kind, sizeof(page))) page());
+      pages_.push_back(std::move(fresh));
+    }
     ++size_;
   }
 
  private:
-  std::vector<std::unique_ptr<std::array<Element, page_size>>> pages_;
+  using page = std::array<Element, page_size>;
+  static_assert(alignof(page) <= (sizeof(page) % 64 == 0 ? 64 : 16), "the arena aligns to no more");
+  struct give_back {
+    void operator()(page* gone) const noexcept {
+      std::destroy_at(gone);
+      arena_give(kind, gone, sizeof(page));
+    }
+  };
+  using owner = std::unique_ptr<page, give_back>;
+
+  std::vector<owner> pages_;
   std::size_t size_ = 0;
 };
 

@@ -190,8 +190,8 @@ class pool_joiner {
   slab<node> nodes_;
   slab<record> records_;
   slab<object> objects_;
-  gradual_map<std::uint64_t, std::uint32_t> nodes_by_name_;
-  gradual_map<std::uint64_t, std::uint32_t> objects_by_id_;
+  gradual_map nodes_by_name_{arena_kind::objects};
+  gradual_map objects_by_id_{arena_kind::objects};
   block_names nodes_by_block_;  ///< of placed nodes, where the name is not the block itself
   order waiting_;
   order placed_;

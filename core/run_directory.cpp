@@ -1,11 +1,13 @@
 #include "core/run_directory.hpp"
 
-#include <oneapi/tbb/concurrent_hash_map.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
+#include <oneapi/tbb/concurrent_hash_map.h>
+
+#include "core/arena_allocator.hpp"
 #include "core/run.hpp"
 #include "core/run_finder.hpp"
 
@@ -40,7 +42,8 @@ std::size_t map_bytes(const Map& map) noexcept {
 }  // namespace
 
 struct run_directory::tables {
-  using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, spread>;
+  using run_allocator = arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>;
+  using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, spread, run_allocator>;
   using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, spread>;
   /// The map of runs in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a
   /// million runs in one table.

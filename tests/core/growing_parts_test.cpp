@@ -53,51 +53,89 @@ BOOST_AUTO_TEST_CASE(pieces_of_the_arena_do_not_overlap_and_are_accounted) {
   BOOST_TEST(arena_now().used_in_all() <= arena_now().mapped + before);
 }
 
-BOOST_AUTO_TEST_CASE(a_gradual_map_is_a_map) {
-  std::mt19937_64 random(13);
-  gradual_map<std::uint64_t, std::uint32_t> subject;
-  std::map<std::uint64_t, std::uint32_t> model;
-  for (std::uint32_t step = 0; step < 60'000; ++step) {
-    const std::uint64_t key = random() % 20'000;
-    const auto known = model.find(key);
-    if (known == model.end()) {
-      subject.add(key, step);
-      model.emplace(key, step);
-    } else if (random() % 2 == 0) {
-      subject.erase(key);
-      model.erase(known);
-    }
-    const std::uint64_t asked = random() % 20'000;
-    const auto expected = model.find(asked);
-    const std::uint32_t* const found = subject.find(asked);
-    BOOST_REQUIRE((found == nullptr) == (expected == model.end()));
+/// A gradual_map and what it should be.
+class watched_map {
+ public:
+  void add(std::uint64_t key, std::uint32_t value) {
+    subject_.add(key, value);
+    model_.emplace(key, value);
+  }
+  void erase(std::uint64_t key) {
+    subject_.erase(key);
+    model_.erase(key);
+  }
+  [[nodiscard]] bool has(std::uint64_t key) const { return model_.contains(key); }
+  void check(std::uint64_t key) const {
+    const auto expected = model_.find(key);
+    const std::uint32_t* const found = subject_.find(key);
+    BOOST_REQUIRE((found == nullptr) == (expected == model_.end()));
     if (found != nullptr) BOOST_REQUIRE(*found == expected->second);
   }
-  BOOST_TEST(subject.size() == model.size());
-  std::map<std::uint64_t, std::uint32_t> all;
-  subject.each([&](std::uint64_t key, std::uint32_t value) { BOOST_REQUIRE(all.emplace(key, value).second); });
-  BOOST_TEST((all == model));
+  void check_all() const {
+    BOOST_TEST(subject_.size() == model_.size());
+    std::map<std::uint64_t, std::uint32_t> all;
+    subject_.each([&](std::uint64_t key, std::uint32_t value) { BOOST_REQUIRE(all.emplace(key, value).second); });
+    BOOST_TEST((all == model_));
+    for (const auto& [key, value] : model_) check(key);
+  }
+
+ private:
+  gradual_map subject_{arena_kind::names};
+  std::map<std::uint64_t, std::uint32_t> model_;
+};
+
+BOOST_AUTO_TEST_CASE(a_gradual_map_is_a_map) {
+  std::mt19937_64 random(13);
+  watched_map both;
+  for (std::uint32_t step = 0; step < 60'000; ++step) {
+    const std::uint64_t key = random() % 20'000;
+    if (!both.has(key)) {
+      both.add(key, step);
+    } else if (random() % 2 == 0) {
+      both.erase(key);
+    }
+    both.check(random() % 20'000);
+  }
+  both.check_all();
 }
 
-BOOST_AUTO_TEST_CASE(any_entry_of_a_gradual_map_on_the_move_may_be_erased) {
-  // Among them the one that would move next. 1,800 entries: the second table has been begun a hundred or so before.
-  constexpr std::uint64_t size = 1'800;
-  for (std::size_t which = 0; which < size; ++which) {
-    gradual_map<std::uint64_t, std::uint32_t> subject;
-    for (std::uint64_t key = 0; key < size; ++key) subject.add(key, static_cast<std::uint32_t>(key));
-    std::vector<std::uint64_t> keys;
-    subject.each([&](std::uint64_t key, std::uint32_t) { keys.push_back(key); });
-    subject.erase(keys[which]);
-    BOOST_REQUIRE(subject.size() == size - 1);
-    BOOST_REQUIRE(subject.find(keys[which]) == nullptr);
-    for (std::size_t other = which + 1; other < std::min<std::size_t>(which + 20, size); ++other) {
-      BOOST_REQUIRE(*subject.find(keys[other]) == keys[other]);
-    }
+BOOST_AUTO_TEST_CASE(a_gradual_map_gives_its_memory_back_with_its_last_entry) {
+  const auto used = [] { return arena_now().used[static_cast<std::size_t>(arena_kind::names)]; };
+  const std::size_t before = used();
+  gradual_map subject(arena_kind::names);
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint64_t key = 0; key < 5'000; ++key) subject.add(key, 1);
+    BOOST_TEST(used() - before >= 5'000 * 16U);
+    for (std::uint64_t key = 0; key < 5'000; ++key) subject.erase(key);
+    BOOST_TEST(used() == before);
+    BOOST_TEST(subject.find(7) == nullptr);
+    subject.erase(7);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_gradual_map_of_keys_chosen_to_agree_stays_small) {
+  // The inverse of the map's hash: keys of which the hashes agree in all but their last 12 bits.
+  const auto inverse_of = [](std::uint64_t odd) {
+    std::uint64_t inverse = odd;
+    for (int i = 0; i < 6; ++i) inverse *= 2 - odd * inverse;
+    return inverse;
+  };
+  const auto unhash = [&](std::uint64_t hash) {
+    const auto unfold = [](std::uint64_t mixed) { return mixed ^ mixed >> 32; };
+    return unfold(unfold(hash) * inverse_of(0xD6E8'FEB8'6659'FD93U)) * inverse_of(0x9E37'79B9'7F4A'7C15U);
+  };
+  const std::size_t before = arena_now().used[static_cast<std::size_t>(arena_kind::names)];
+  watched_map both;
+  constexpr std::uint64_t keys = 3'000;
+  for (std::uint64_t i = 0; i < keys; ++i) both.add(unhash(0xABCD'EF01'2345'6000U + i), static_cast<std::uint32_t>(i));
+  both.check_all();
+  BOOST_TEST(arena_now().used[static_cast<std::size_t>(arena_kind::names)] - before < keys * 16 * 5 / 2);
+  for (std::uint64_t i = 0; i < keys; i += 2) both.erase(unhash(0xABCD'EF01'2345'6000U + i));
+  both.check_all();
 }
 
 BOOST_AUTO_TEST_CASE(elements_of_a_paged_list_stay_where_they_are) {
-  paged_list<int, 4> list;
+  paged_list<int, 4, arena_kind::names> list;
   list.grow();
   int& first = list[0];
   first = 7;

@@ -72,7 +72,8 @@ BOOST_FIXTURE_TEST_CASE(global_view_tells_what_memory_is_used_for, sizes_fixture
   store(first, 5, core::medium_id::gpu);
   const raw_answer answer = get("/global_view");
   BOOST_TEST(has(answer, R"("arena":{"bytes":{"runs":)"));
-  for (const std::string member : {"columns", "cells", "holes", "directory", "names", "mapped_bytes", "fragmentation", "reclaimed_bytes"}) {
+  for (const std::string member :
+       {"columns", "cells", "holes", "directory", "names", "holdings", "mapped_bytes", "fragmentation", "reclaimed_bytes"}) {
     BOOST_TEST(has(answer, "\"" + member + "\":"), member);
   }
   BOOST_TEST(!has(answer, R"("bytes":{"runs":0,)"));
@@ -90,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(metrics_tell_the_same, sizes_fixture) {
   BOOST_TEST(has(answer, "\nkvc_index_entries 7\n"));
   BOOST_TEST(has(answer, "\nkvc_index_slots 2\n"));
   BOOST_TEST(has(answer, "\nkvc_index_slots_refused_total 0\n"));
-  for (const std::string kind : {"runs", "columns", "cells", "holes", "directory", "names"}) {
+  for (const std::string kind : {"runs", "columns", "cells", "holes", "directory", "names", "holdings"}) {
     BOOST_TEST(has(answer, "\nkvc_arena_bytes{kind=\"" + kind + "\"} "), kind);
   }
   for (const std::string name : {"mapped_bytes", "fragmentation", "reclaimed_bytes_total"})
