@@ -34,8 +34,11 @@ constexpr std::array all_bars{
     bench_bar{"memory, M1 after churn", "m1", "memory", "bytes_per_entry", 1, "bytes/entry", 40, 28},
     bench_bar{"worst store while a block gets 1,000,000 children", "", "wide", "store_ns_max", to_us, "us", 200, 50},
     bench_bar{"the same, CPU it used", "", "wide", "store_ns_cpu_max", to_us, "us", 200, 50},
+    bench_bar{"the same store by store, each by the least of nine runs, no reader beside", "", "least", "least_store_ns_max", to_us, "us",
+              200, 50},
     bench_bar{"worst query meanwhile", "", "wide", "reader_ns_max", to_us, "us", 200, 50},
     bench_bar{"the same, CPU it used", "", "wide", "reader_ns_cpu_max", to_us, "us", 200, 50},
+    bench_bar{"a query after each store, each by the least of nine runs", "", "least", "least_query_ns_max", to_us, "us", 200, 50},
     bench_bar{"worst wait of threads that do nothing but look at the clock", "", "wide", "nothing_ns_max", to_us, "us", 200, 50},
     bench_bar{"workers in one partition, all answers exact", "", "workers", "workers_exact", 1, "workers", 16'384, 65'536, true},
 };

@@ -47,6 +47,12 @@ void run_holes(bench_report& report);
 /// used. `nothing_ns` are two threads that only look at the clock for as long: what the machine itself does to two busy threads.
 void run_wide(bench_report& report);
 
+/// The stores of run_wide without a reader beside them, each followed by a query of its block, in nine processes one after the other that
+/// are alike to the last address: of each operation the least that it took, since what a machine takes from one it rarely takes from the
+/// same one nine times. The worst of these is what the program itself makes somebody wait, as nearly as it can be told on a machine that
+/// is shared. Throws std::runtime_error when a process cannot be started, or fails.
+void run_least(bench_report& report);
+
 /// One partition with 1,024, 16,384 and 65,536 workers that share a prompt and go on differently: time per block stored and per query, all
 /// of whose answers name every worker. `workers_exact` is the most for which they were right.
 void run_workers(bench_report& report);

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <string>
 #include <vector>
 
 #include "core/arena.hpp"
@@ -129,8 +129,8 @@ void replay_timed(const bench_workload& file, const bench_setup& setup, bench_re
 /// What the arena holds for the index, by kind.
 void report_arena(bench_report& report) {
   const core::arena_usage now = core::arena_now();
-  constexpr std::array names{"arena_runs", "arena_columns", "arena_cells", "arena_holes", "arena_directory", "arena_names"};
-  for (std::size_t i = 0; i < names.size(); ++i) report.add(names[i], static_cast<double>(now.used[i]));
+  for (std::size_t i = 0; i < core::arena_kinds; ++i)
+    report.add("arena_" + std::string(core::arena_kind_names[i]), static_cast<double>(now.used[i]));
   report.add("arena_mapped", static_cast<double>(now.mapped));
   report.add("arena_fragmentation", now.fragmentation());
 }
