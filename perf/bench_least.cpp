@@ -5,14 +5,13 @@
 #include <span>
 #include <stdexcept>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include "core/large_page.hpp"
 #include "core/page_reserve.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_design.hpp"
+#include "perf/bench_fresh.hpp"
 #include "perf/bench_modes.hpp"
 
 namespace kvc::perf {
@@ -88,20 +87,6 @@ void renew_reserve() {
   }
 }
 
-/// Runs `job` in a process of its own, so that every round finds memory, addresses and numbers as the others do.
-template <class Job>
-void in_a_fork(const Job& job) {
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("no further process could be started");
-  if (child == 0) {
-    renew_reserve();
-    job();
-    ::_exit(0);
-  }
-  int status = 0;
-  if (::waitpid(child, &status, 0) != child || status != 0) throw std::runtime_error("a round has failed");
-}
-
 }  // namespace
 
 void run_least(bench_report& report) {
@@ -110,7 +95,13 @@ void run_least(bench_report& report) {
   for (step_times& each : steps) each = step_times{};
   std::vector<std::uint32_t> worst_stores;
   for (int round = 0; round < rounds; ++round) {
-    in_a_fork([&] { grow(steps); });
+    // In a process of its own, so that every round finds memory, addresses and numbers as the others do.
+    const auto done = measure_fresh([&] {
+      renew_reserve();
+      grow(steps);
+      return bench_report();
+    });
+    if (!done) throw std::runtime_error(done.error());
     std::uint32_t worst = 0;
     for (step_times& each : steps) {
       worst = std::max(worst, each.store);
