@@ -1,6 +1,7 @@
 #include "net/token_list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -70,11 +71,9 @@ const unsigned char* read_u32_list_scalar(const unsigned char* at, const unsigne
   return at;
 }
 
-namespace {
-
-using list_function = const unsigned char* (*)(const unsigned char*, const unsigned char*, std::uint32_t*, std::size_t) noexcept;
-
 #if defined(__x86_64__)
+
+namespace {
 
 #define KVC_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 
@@ -126,22 +125,147 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
   return read_u32_list_scalar(at, end, out, count);
 }
 
-list_function best_list() noexcept {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") ? read_u32_list_vbmi : read_u32_list_scalar;
+#define KVC_AVX2 __attribute__((target("avx2")))
+
+constexpr std::size_t vector_bytes = 32;
+constexpr std::size_t longest_number = 5;   ///< bytes, its format included
+constexpr std::size_t most_in_chunk = 256;  ///< numbers; an even number of them
+constexpr std::size_t most_in_turn = 32;    ///< numbers read before more is measured; even, too
+constexpr std::array<unsigned, 4> lengths{1, 2, 3, longest_number};
+
+/// For two numbers of these lengths, by the numbers of both in `lengths`: from which of sixteen bytes the bytes of the two come, lowest
+/// first; above 0x7f from none.
+constexpr auto pair_shuffles() {
+  std::array<std::array<unsigned char, 16>, 16> all{};
+  for (unsigned which = 0; which < all.size(); ++which) {
+    all[which].fill(0xff);
+    unsigned begin = 0;
+    for (unsigned number = 0; number < 2; ++number) {
+      const unsigned length = lengths[which >> (2 * number) & 3U];
+      const unsigned bytes = std::max(length, 2U) - 1;
+      for (unsigned i = 0; i < bytes; ++i) all[which][number * 4 + i] = static_cast<unsigned char>(begin + length - 1 - i);
+      begin += length;
+    }
+  }
+  return all;
 }
+
+alignas(16) constexpr auto shuffles = pair_shuffles();
+
+/// What stands at each byte of a chunk if a number begins there: in the lower half how many bytes it and the one behind it have, in the
+/// upper which of `shuffles` takes them. 0: they are not two numbers.
+using pairs_at = std::array<std::uint8_t, most_in_chunk * longest_number>;
+
+/// A length and its number in `lengths`, as the first of two or the second.
+constexpr int as_first(unsigned which) {
+  return static_cast<int>(lengths[which] | which << 4);
+}
+constexpr int as_second(unsigned which) {
+  return static_cast<int>(lengths[which] | which << 6);
+}
+
+struct measured {
+  __m256i first;
+  __m256i second;
+};
+
+KVC_AVX2 measured measure(const unsigned char* at) noexcept {
+  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  // As in the other one: the lower half of a format is looked up, and what is none gives 0.
+  constexpr int firsts = as_first(1) | as_first(2) << 8 | as_first(3) << 16;
+  constexpr int seconds = as_second(1) | as_second(2) << 8 | as_second(3) << 16;
+  const __m256i format = _mm256_adds_epu8(_mm256_sub_epi8(bytes, _mm256_set1_epi8(static_cast<char>(0xc0))), _mm256_set1_epi8(0x70));
+  const __m256i single = _mm256_and_si256(_mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(-1)), _mm256_set1_epi8(as_first(0)));
+  return {_mm256_or_si256(_mm256_shuffle_epi8(_mm256_setr_epi32(0, 0, 0, firsts, 0, 0, 0, firsts), format), single),
+          _mm256_or_si256(_mm256_shuffle_epi8(_mm256_setr_epi32(0, 0, 0, seconds, 0, 0, 0, seconds), format), single)};
+}
+
+/// The second numbers behind first ones of one length; `middle`: the second half of those here and the first of the next.
+template <unsigned which>
+KVC_AVX2 __m256i behind(const measured& here, __m256i middle) noexcept {
+  return _mm256_and_si256(_mm256_cmpeq_epi8(here.first, _mm256_set1_epi8(as_first(which))),
+                          _mm256_alignr_epi8(middle, here.second, lengths[which]));
+}
+
+/// For each of 32 bytes, of which 32 more have been measured.
+KVC_AVX2 __m256i pairs_of(const measured& here, const measured& next) noexcept {
+  const __m256i middle = _mm256_permute2x128_si256(here.second, next.second, 0x21);
+  const __m256i second = _mm256_or_si256(_mm256_or_si256(behind<0>(here, middle), behind<1>(here, middle)),
+                                         _mm256_or_si256(behind<2>(here, middle), behind<3>(here, middle)));
+  const __m256i is_none = _mm256_cmpeq_epi8(second, _mm256_setzero_si256());
+  return _mm256_andnot_si256(is_none, _mm256_add_epi8(here.first, second));
+}
+
+/// Two numbers at a time. As above, how long each number is decides where the next begins, and waiting for one length after the other is
+/// what takes the time; here all pairs that may stand somewhere are measured first, none of which waits for another, so that half of the
+/// steps are left, each as short as a look-up, and one shuffle takes the bytes of two.
+KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
+                                                 std::size_t count) noexcept {
+  pairs_at pairs;
+  constexpr std::size_t beyond = 2 * vector_bytes;  // more is read than the longest numbers have
+  while (count >= 2 && static_cast<std::size_t>(end - at) >= beyond + 2 * longest_number) {
+    const std::size_t sure = (static_cast<std::size_t>(end - at) - beyond) / longest_number;
+    const std::uint32_t* const last = out + std::min({count, sure, most_in_chunk}) / 2 * 2;
+    count -= static_cast<std::size_t>(last - out);
+    measured here = measure(at);
+    std::size_t is_measured = 0;
+    std::size_t from = 0;
+    unsigned pair = 1;
+    while (out != last) {
+      const std::uint32_t* const stop = out + std::min(static_cast<std::size_t>(last - out), most_in_turn);
+      for (const std::size_t wanted = from + static_cast<std::size_t>(stop - out) * longest_number; is_measured < wanted;
+           is_measured += vector_bytes) {
+        const measured next = measure(at + is_measured + vector_bytes);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(pairs.data() + is_measured), pairs_of(here, next));
+        here = next;
+      }
+      for (; out != stop; out += 2) {
+        pair = pairs[from];
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + from));
+        const __m128i both = _mm_shuffle_epi8(bytes, _mm_load_si128(reinterpret_cast<const __m128i*>(shuffles[pair >> 4].data())));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out), both);
+        from += pair & 0xfU;
+      }
+    }
+    // What are not two numbers have no length, so that whoever comes to them comes no further.
+    if (pair == 0) return nullptr;
+    at += from;
+  }
+  return read_u32_list_scalar(at, end, out, count);
+}
+
+std::span<const u32_list_reader> choose() noexcept {
+  static constexpr std::array<u32_list_reader, 3> all{read_u32_list_vbmi, read_u32_list_avx2, read_u32_list_scalar};
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) return all;
+  return std::span(all).subspan(__builtin_cpu_supports("avx2") ? 1 : 2);
+}
+
+}  // namespace
 
 #else
 
-list_function best_list() noexcept {
-  return read_u32_list_scalar;
+namespace {
+
+std::span<const u32_list_reader> choose() noexcept {
+  static constexpr std::array<u32_list_reader, 1> all{read_u32_list_scalar};
+  return all;
 }
+
+}  // namespace
 
 #endif
 
-const list_function read_list = best_list();
+namespace {
+
+const std::span<const u32_list_reader> readers = choose();
+const u32_list_reader read_list = readers.front();
 
 }  // namespace
+
+std::span<const u32_list_reader> u32_list_readers() noexcept {
+  return readers;
+}
 
 const unsigned char* read_u32_list(const unsigned char* at, const unsigned char* end, std::uint32_t* out, std::size_t count) noexcept {
   return read_list(at, end, out, count);
