@@ -1,12 +1,14 @@
 #include "core/block_hasher.hpp"
 
 #define XXH_INLINE_ALL  // one step of the rolling hash is a dozen instructions, less than a call
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+
+#include <xxhash.h>
+
+#include "core/long_digest.hpp"
 
 namespace kvc::core {
 
@@ -44,6 +46,9 @@ void roll_from_root(std::span<const local_hash> locals, std::uint64_t seed, std:
   }
 }
 
-std::uint64_t digest(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t digest(std::span<const std::byte> bytes) {
+  constexpr std::size_t longest_short = 240;  // bytes; XXH3 itself goes another way from there on
+  return bytes.size() > longest_short ? long_digest(bytes) : XXH3_64bits(bytes.data(), bytes.size());
+}
 
 }  // namespace kvc::core

@@ -96,8 +96,10 @@ reject_reason read_map(tape_value event, event_fields& fields, decode_context& c
 
 }  // namespace
 
-event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt)
-    : type_(type), media_(&media), salt_(std::move(salt)) {}
+event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt, spare_lists* spare)
+    : type_(type), media_(&media), salt_(std::move(salt)) {
+  context_.spare = spare;
+}
 
 error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {
   return decode_plain(payload, out) ? error_code() : decode_by_tape(payload, out);

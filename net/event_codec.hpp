@@ -16,6 +16,7 @@
 #include "net/errc.hpp"
 #include "net/extra_keys.hpp"
 #include "net/msgpack_tape.hpp"
+#include "net/spare_lists.hpp"
 #include "net/tape_value.hpp"
 
 namespace kvc::net {
@@ -47,6 +48,7 @@ struct decode_context {
   std::vector<extra_key> keys;            ///< scratch
   std::string last_medium;                ///< the word that came last, if publishers are known to use it; empty: none
   core::medium_id last_medium_id{};       ///< what it means
+  spare_lists* spare = nullptr;           ///< null: every list is a new one
 };
 
 /// Decodes the payloads of one stream.
@@ -62,8 +64,9 @@ struct decode_context {
 class event_decoder {
  public:
   /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's, and under whose
-  /// name an event is counted. `salt` is the registration's, see `extra_key_filter`.
-  event_decoder(core::publisher_type type, core::medium_table& media, std::string salt = {});
+  /// name an event is counted. `salt` is the registration's, see `extra_key_filter`. `spare`, if any, outlives the decoder: lists are taken
+  /// from there, and given back by whoever is done with the events.
+  event_decoder(core::publisher_type type, core::medium_table& media, std::string salt = {}, spare_lists* spare = nullptr);
 
   /// Fills `out` anew; on error it is left empty. The payload is not needed afterwards.
   /// Errors: those of `msgpack_tape::parse`, `not_a_batch`, `too_many_elements`.

@@ -9,6 +9,7 @@
 
 #include "net/event_codec_tensorrt.hpp"
 #include "net/event_hash.hpp"
+#include "net/same_bytes.hpp"
 
 namespace kvc::net {
 namespace {
@@ -276,8 +277,8 @@ reject_reason append(const event_fields& fields, decode_context& context, std::v
 }  // namespace
 
 std::optional<core::event_kind> kind_of_tag(std::string_view tag) noexcept {
-  if (tag == "BlockStored") return core::event_kind::stored;
-  if (tag == "BlockRemoved") return core::event_kind::removed;
+  if (is_same(tag, "BlockStored")) return core::event_kind::stored;
+  if (is_same(tag, "BlockRemoved")) return core::event_kind::removed;
   if (tag == "AllBlocksCleared") return core::event_kind::cleared;
   return std::nullopt;
 }

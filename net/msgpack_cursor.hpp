@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "net/big_endian.hpp"
+
 namespace kvc::net {
 
 /// Walks over bytes that may be anything. Every member that answers false has found something else than it was asked for, or the end, and
@@ -121,10 +123,8 @@ class msgpack_cursor {
   template <class Word>
   bool take_word(std::uint64_t& into) noexcept {
     if (left() < sizeof(Word)) return false;
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(Word); ++i) value = value << 8 | at_[i];  // compilers make one load of it
+    into = big_endian_at<Word>(at_);
     at_ += sizeof(Word);
-    into = value;
     return true;
   }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
+
+#include "net/big_endian.hpp"
 
 namespace kvc::net {
 namespace {
@@ -18,16 +19,6 @@ constexpr std::size_t kept_nodes = 65'536;
 /// Integers that are read in one go: a list is written down without asking for every one of them whether there is room.
 constexpr std::size_t run_length = 256;
 constexpr std::size_t longest_integer = 9;  ///< bytes, with the format
-
-template <class Word>
-Word big_endian(const unsigned char* at) {
-  Word word = 0;
-  std::memcpy(&word, at, sizeof(word));
-  if constexpr (std::endian::native == std::endian::big || sizeof(Word) == 1) return word;
-  if constexpr (sizeof(Word) == 2) return __builtin_bswap16(word);
-  if constexpr (sizeof(Word) == 4) return __builtin_bswap32(word);
-  if constexpr (sizeof(Word) == 8) return __builtin_bswap64(word);
-}
 
 /// Reads one document front to back; a list of open containers takes the place of recursion. (Source: the MessagePack specification,
 /// "Formats".)
@@ -82,7 +73,7 @@ class tape_parser {
       if (format >= 0xcc && format <= 0xcf) {
         // Token ids are of two widths in no order, which no processor guesses right: the width is computed, not asked for.
         const unsigned width = 1U << (format & 3U);
-        value = big_endian<std::uint64_t>(at + 1) >> (64 - 8 * width);
+        value = big_endian_at<std::uint64_t>(at + 1) >> (64 - 8 * width);
         at += width;
       } else if (format > 0x7f) {
         break;
@@ -173,7 +164,7 @@ class tape_parser {
   template <class Word>
   bool take(Word& word) {
     if (!has(sizeof(Word))) return stop(errc::malformed_msgpack);
-    word = big_endian<Word>(at_);
+    word = big_endian_at<Word>(at_);
     at_ += sizeof(Word);
     return true;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,29 +12,13 @@
 #include "net/joined_removals.hpp"
 #include "net/msgpack_cursor.hpp"
 #include "net/plain_fields.hpp"
+#include "net/same_bytes.hpp"
 
 namespace kvc::net {
 namespace {
 
 /// Room that is made for the names of removals that follow each other: most of what comes, and little to ask for where only two do.
 constexpr std::size_t usual_joined_names = 64;
-
-std::uint64_t word_at(const unsigned char* at) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof(word));
-  return word;
-}
-
-/// As `memcmp(left, right, count) == 0`, for some dozens of bytes that mostly are the same: without a call, and without asking after each
-/// word.
-bool is_same(const unsigned char* left, const unsigned char* right, std::size_t count) noexcept {
-  constexpr std::size_t word = sizeof(std::uint64_t);
-  if (count < word) return std::equal(left, left + count, right);
-  const std::size_t last = count - word;  // overlaps the one before it
-  std::uint64_t differ = word_at(left + last) ^ word_at(right + last);
-  for (std::size_t i = 0; i < last; i += word) differ |= word_at(left + i) ^ word_at(right + i);
-  return differ == 0;
-}
 
 /// One batch, front to back.
 class plain_reader {
@@ -95,7 +78,7 @@ class plain_reader {
     std::uint64_t length = 0;
     std::string_view tag;
     if (!(is_map ? from_.take_map(length) : from_.take_array(length)) || length < 2) return false;
-    if (is_map && (!from_.take_text(tag) || tag != "type")) return false;
+    if (is_map && (!from_.take_text(tag) || !is_same(tag, "type"))) return false;
     if (!from_.take_text(tag)) return false;
     const std::optional<core::event_kind> kind = kind_of_tag(tag);
     if (kind == core::event_kind::stored) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "net/event_fields.hpp"
+#include "net/same_bytes.hpp"
 #include "net/token_list.hpp"
 
 namespace kvc::net {
@@ -72,12 +73,6 @@ struct plain_fields::layout {
   static constexpr std::array<field, 3> removed{field::names, field::medium, field::group};
 };
 
-core::engine_hash wide_name(const unsigned char* at) noexcept {
-  std::uint64_t name = 0;
-  for (std::size_t i = 1; i < wide_name_bytes; ++i) name = name << 8 | at[i];  // compilers make one load of it
-  return core::engine_hash{name};
-}
-
 bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& into) {
   into_ = into;
   seen_ = 0;
@@ -98,7 +93,8 @@ bool plain_fields::by_name(std::uint64_t fields) {
     std::string_view name;
     if (!from_->take_text(name)) return false;
     const known_member* known = expected;
-    if (known == layout::members.end() || known->name != name) known = std::ranges::find(layout::members, name, &known_member::name);
+    if (known == layout::members.end() || !is_same(known->name, name))
+      known = std::ranges::find(layout::members, name, &known_member::name);
     if (known == layout::members.end() || !one(known->what)) return false;
     expected = known + 1;
   }
@@ -146,6 +142,7 @@ bool plain_fields::names() {
   if (!from_->take_array(count) || count > max_event_hashes || count > from_->left()) return false;
   const auto is_wide_next = [this] { return from_->left() >= wide_name_bytes && *from_->at() == wide_integer; };
   if (count == 1 && into_.stored == nullptr && is_wide_next()) name_at_ = from_->at();
+  if (with_->spare != nullptr) with_->spare->lend(*into_.names);
   into_.names->resize(count);
   for (core::engine_hash& each : *into_.names) {
     if (is_wide_next()) {
@@ -173,6 +170,7 @@ bool plain_fields::parent() {
 bool plain_fields::tokens() {
   std::uint64_t count = 0;
   if (into_.stored == nullptr || !from_->take_array(count) || count > max_event_tokens || count > from_->left()) return false;
+  if (with_->spare != nullptr) with_->spare->lend(into_.stored->tokens);
   into_.stored->tokens.resize(count);
   const unsigned char* const behind = read_u32_list(from_->at(), from_->end(), into_.stored->tokens.data(), count);
   if (behind == nullptr) return false;
@@ -183,7 +181,7 @@ bool plain_fields::tokens() {
 bool plain_fields::medium() {
   std::string_view word;
   if (!from_->take_text(word) || word.empty()) return false;
-  if (word != with_->last_medium) {
+  if (!is_same(word, with_->last_medium)) {
     core::medium_id found{};
     if (!with_->media->find(word, found) || !core::medium_table::is_known_word(found, word)) return false;
     with_->last_medium = word;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "net/big_endian.hpp"
 #include "net/event_codec.hpp"
 #include "net/msgpack_cursor.hpp"
 
@@ -21,7 +22,9 @@ struct plain_target {
 
 /// A name of its full width, with its format; all bytes of it are there.
 inline constexpr std::size_t wide_name_bytes = 9;
-[[nodiscard]] core::engine_hash wide_name(const unsigned char* at) noexcept;
+[[nodiscard]] inline core::engine_hash wide_name(const unsigned char* at) noexcept {
+  return core::engine_hash{big_endian_at<std::uint64_t>(at + 1)};
+}
 
 /// Reads the fields of one event after the other. Every member that answers false has met something that is not plain. Pure but for the
 /// context's memory of media; one owner.

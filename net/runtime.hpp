@@ -1,19 +1,21 @@
 // The lanes: one io_context and one thread per CPU, and all that belongs to each.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
 #include "core/lane_names.hpp"
 #include "net/lane_turns.hpp"
 #include "net/replay_gate.hpp"
+#include "net/spare_lists.hpp"
 #include "net/task_scope.hpp"
 
 namespace kvc::net {
@@ -40,6 +42,7 @@ class lane {
   replay_gate replays;  ///< of the streams, under way at once
   asio::io_context context{1};
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
+  spare_lists lists;                                                               ///< of events; this lane only
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only
   std::vector<std::weak_ptr<name_source>> name_sources;          ///< engines that pools may ask for names; this lane only
   core::lane_counters counters;                                  ///< readable from anywhere

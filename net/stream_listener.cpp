@@ -215,7 +215,7 @@ asio::awaitable<void> stream_listener::listen() {
     if (replay_pass_ && (next == step::listen || next == step::apply_live)) end_replay();  // not to forget: more of the answer may follow
     switch (next) {
       case step::listen:
-        co_await hear();
+        if (!hear_at_once()) co_await hear();
         break;
       case step::apply_live:
         co_await apply(live_number_, message_.frame(2));
@@ -261,17 +261,27 @@ asio::awaitable<void> stream_listener::forget() {
 asio::awaitable<void> stream_listener::hear() {
   auto look = machine_.wake_at();
   if (sink_.is_waiting_for_parts()) look = std::min(look, clock::now() + settings_->pool_settle);
-  const error_code failed = co_await socket_->receive(message_, next_look(look, settings_->idle_check));
+  take(co_await socket_->receive(message_, next_look(look, settings_->idle_check)));
+}
+
+bool stream_listener::hear_at_once() {
+  const error_code failed = socket_->try_receive(message_);
+  if (failed == errc::would_block) return false;
+  take(failed);
+  return true;
+}
+
+void stream_listener::take(const error_code& failed) {
   if (stopping_ || failed == errc::closed || failed == errc::cancelled) {
     stopping_ = true;
-    co_return;
+    return;
   }
   const auto now = clock::now();
   watch_connection(failed, now);
   if (failed == errc::timed_out) {
     if (now >= machine_.wake_at()) machine_.on_quiet(now);
     catch_up();
-    co_return;
+    return;
   }
   const auto live = failed ? result<batch_frames>(failed) : read_live(message_);
   if (!live) {

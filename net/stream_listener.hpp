@@ -64,13 +64,16 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] asio::awaitable<void> forget();
   [[nodiscard]] bool open();
   [[nodiscard]] asio::awaitable<void> hear();
+  /// Takes a message that is there already, without what a wait costs. False: there is none.
+  [[nodiscard]] bool hear_at_once();
+  /// After a reception, which may have failed.
+  void take(const error_code& failed);
   [[nodiscard]] asio::awaitable<void> hear_reply();
   [[nodiscard]] asio::awaitable<void> apply(core::seqno number, std::span<const std::byte> payload);
   [[nodiscard]] asio::awaitable<void> ask();
   void end_replay() noexcept;
   void catch_up();
   void apply_changes();
-  /// After a reception, which may have failed.
   void watch_connection(const error_code& failed, clock::time_point now);
   zmq_socket::connection look(clock::time_point now);
 

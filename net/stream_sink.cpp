@@ -57,7 +57,7 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       settings_(&settings),
       status_(service.status),
       registration_(service.registration),
-      decoder_(service.registration.type, media, service.registration.partition.salt),
+      decoder_(service.registration.type, media, service.registration.partition.salt, &home.lists),
       applier_(service.registration, member_of(service), catalog, options_of(home, service, settings, media, news_)),
       asker_(home),
       media_(&media),
@@ -123,6 +123,7 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   if (objects_ != nullptr) co_await keep_objects();
   is_in_between_ = false;
   count(tally);
+  lane_->lists.take_back(batch_.events);
   const auto took = std::chrono::steady_clock::now() - begun;
   lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(took).count()));
   co_return true;

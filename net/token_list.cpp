@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "net/big_endian.hpp"
 
 namespace kvc::net {
 namespace {
@@ -34,12 +34,6 @@ const unsigned char* read_one(const unsigned char* at, const unsigned char* end,
   return at + width;
 }
 
-std::uint64_t big_endian(const unsigned char* at) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof(word));
-  return std::endian::native == std::endian::big ? word : __builtin_bswap64(word);
-}
-
 }  // namespace
 
 const unsigned char* read_u32_list_scalar(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
@@ -60,7 +54,7 @@ const unsigned char* read_u32_list_scalar(const unsigned char* at, const unsigne
         if (format < first_format || format > last_format) return nullptr;
         // Token ids are of two widths in no order, which no processor guesses right: the width is computed, not asked for.
         const unsigned width = 1U << (format & 3U);
-        value = big_endian(at + 1) >> (64 - 8 * width);
+        value = big_endian_at<std::uint64_t>(at + 1) >> (64 - 8 * width);
         at += width;
       }
       ++at;

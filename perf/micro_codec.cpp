@@ -79,7 +79,8 @@ void measure_form(const sim::form_traits& form, const micro_plan& plan, bench_re
   net::encode_batch(form.has_tokens ? blocks_batch() : objects_batch(), media, {.form = form.form}, payload);
   const auto bytes = std::as_bytes(std::span(payload));
 
-  net::event_decoder decoder(core::publisher_type::automatic, media);
+  net::spare_lists spare;  // as a lane has
+  net::event_decoder decoder(core::publisher_type::automatic, media, "", &spare);
   core::event_batch decoded;
   const std::string name(form.name);
   if (decoder.decode(bytes, decoded) || decoded.rejected_events != 0 || decoded.events.empty()) {
@@ -96,6 +97,7 @@ void measure_form(const sim::form_traits& form, const micro_plan& plan, bench_re
   all.add("decode", [&] {
     if (decoder.decode(bytes, decoded)) throw std::runtime_error("the decoder changed its mind");
     micro_keep(decoded);
+    spare.take_back(decoded.events);
   });
   all.add("scan", [&] {
     if (tape.parse(bytes)) throw std::runtime_error("the reader refuses what the writer wrote");

@@ -26,6 +26,15 @@ target_compile_definitions(kvc_boost INTERFACE
 
 add_library(kvc_xxhash INTERFACE)
 target_link_libraries(kvc_xxhash INTERFACE PkgConfig::XXHASH)
+# Distributions build it for x86-64 with a choice of instructions at run time, and then install the header of that; elsewhere there is none.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES PkgConfig::XXHASH)
+check_cxx_source_compiles("#include <xxh_x86dispatch.h>
+int main() { return static_cast<int>(XXH3_64bits_dispatch(nullptr, 0)); }" KVC_HAS_XXHASH_DISPATCH)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(KVC_HAS_XXHASH_DISPATCH)
+  target_compile_definitions(kvc_xxhash INTERFACE KVC_XXHASH_DISPATCH)
+endif()
 add_library(kvc_zmq INTERFACE)
 target_include_directories(kvc_zmq SYSTEM INTERFACE ${KVC_CPPZMQ_INCLUDE})
 target_link_libraries(kvc_zmq INTERFACE PkgConfig::ZMQ)

@@ -1,0 +1,62 @@
+#include "net/spare_lists.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace kvc;
+using namespace kvc::net;
+
+core::stored_event chain(std::size_t blocks, std::size_t tokens) {
+  core::stored_event event;
+  event.hashes.assign(blocks, core::engine_hash{1});
+  event.tokens.assign(tokens, 2);
+  return event;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(spare_lists_of_events)
+
+BOOST_AUTO_TEST_CASE(the_memory_of_a_list_comes_back_once) {
+  spare_lists spare;
+  std::vector<core::event> done;
+  done.emplace_back(chain(30, 480));
+  done.emplace_back(core::removed_event{{}, {core::engine_hash{7}}, false});
+  done.emplace_back(core::cleared_event{});
+  const auto* const tokens = std::get<core::stored_event>(done[0]).tokens.data();
+  spare.take_back(done);
+  BOOST_TEST(done.empty());
+  std::vector<std::uint32_t> first;
+  spare.lend(first);
+  BOOST_TEST((first.data() == tokens));
+  BOOST_TEST(first.capacity() >= 480U);
+  std::vector<std::uint32_t> second;
+  spare.lend(second);
+  BOOST_TEST(second.capacity() == 0U);
+  std::vector<core::engine_hash> names[3];
+  for (auto& each : names) spare.lend(each);
+  BOOST_TEST(names[0].capacity() + names[1].capacity() == 31U);
+  BOOST_TEST(names[2].capacity() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(neither_many_lists_are_kept_nor_long_ones) {
+  // A batch may have 65,536 events, and an event a million tokens.
+  spare_lists spare;
+  std::vector<core::event> done;
+  for (std::size_t i = 0; i < 1'000; ++i) done.emplace_back(chain(1, 16));
+  spare.take_back(done);
+  std::size_t kept = 0;
+  for (std::vector<std::uint32_t> each; spare.lend(each), each.capacity() != 0; each = {}) ++kept;
+  BOOST_TEST(kept == spare_lists::most_lists);
+  done.emplace_back(chain(1, spare_lists::most_bytes / sizeof(std::uint32_t) + 1));
+  spare.take_back(done);
+  std::vector<std::uint32_t> none;
+  spare.lend(none);
+  BOOST_TEST(none.capacity() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
