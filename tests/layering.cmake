@@ -68,7 +68,7 @@ foreach(room core net app perf)
   # The benchmark's reference is the published design on the same map; it is linked into no server (app may not include perf).
   forbid(${room} "${inc}<(oneapi/)?tbb/" "only the index uses oneTBB, and the design it is measured against"
          EXCEPT "^(core/run_directory|perf/bench_positional)\\.cpp$")
-  forbid(${room} "${inc}<xxh" "only the block hasher uses xxHash" EXCEPT "^core/block_hasher\\.cpp$")
+  forbid(${room} "${inc}<xxh" "only the block hasher and its long digest use xxHash" EXCEPT "^core/(block_hasher|long_digest)\\.cpp$")
   forbid(${room} "${inc}<msgpack" "only the writer uses msgpack, and what our reader is measured beside"
          EXCEPT "^(net/msgpack_writer|perf/micro_library)\\.cpp$")
   forbid(${room} "${inc}<zmq" "only the socket uses libzmq" EXCEPT "^net/zmq_socket\\.cpp$")

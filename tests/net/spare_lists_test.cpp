@@ -1,5 +1,7 @@
 #include "net/spare_lists.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -49,9 +51,9 @@ BOOST_AUTO_TEST_CASE(neither_many_lists_are_kept_nor_long_ones) {
   std::vector<core::event> done;
   for (std::size_t i = 0; i < 1'000; ++i) done.emplace_back(chain(1, 16));
   spare.take_back(done);
-  std::size_t kept = 0;
-  for (std::vector<std::uint32_t> each; spare.lend(each), each.capacity() != 0; each = {}) ++kept;
-  BOOST_TEST(kept == spare_lists::most_lists);
+  std::vector<std::vector<std::uint32_t>> lent(1'000);
+  for (auto& each : lent) spare.lend(each);
+  BOOST_TEST(std::ranges::count_if(lent, [](const auto& each) { return each.capacity() != 0; }) == std::ptrdiff_t{spare_lists::most_lists});
   done.emplace_back(chain(1, spare_lists::most_bytes / sizeof(std::uint32_t) + 1));
   spare.take_back(done);
   std::vector<std::uint32_t> none;
