@@ -101,6 +101,7 @@ std::string store_demo::ask(std::string_view method, const std::string& target, 
 
 void store_demo::show(const std::string& target, const std::string& body, const std::string& answer) const {
   std::printf("$ curl -s %s%s -d '%s'\n%s\n\n", base_.c_str(), target.c_str(), body.c_str(), answer.c_str());
+  std::fflush(stdout);  // whoever follows a file sees how far it has come
 }
 
 std::optional<std::string> store_demo::await(const std::string& target, const std::string& body,
