@@ -32,7 +32,7 @@ stream_fsm::step stream_fsm::next() const {
 
 stream_state stream_fsm::state() const {
   if (is_silent_) return stream_state::stale;
-  if (forget_ == reason::restart || is_verifying()) return stream_state::recovering;
+  if (forget_ == reason::restart || forget_ == reason::failure || is_verifying()) return stream_state::recovering;
   const bool is_only_looking = is_tail_check_ && recovery_ && recovery_->applied_count() == 0;
   if (recovery_ && !is_only_looking) return is_settled_ ? stream_state::recovering : stream_state::catching_up;
   if (!is_settled_) return stream_state::joining;
@@ -259,6 +259,15 @@ void stream_fsm::begin_generation(reason why) {
   is_evicted_ = false;
   are_copies_unreadable_ = false;
   phase_ = phase::listening;
+}
+
+void stream_fsm::on_failure() {
+  tell({.what = fact::kind::failed, .from = cursor_.newest_applied().value_or(seqno{})});
+  held_.reset();
+  in_reply_.reset();
+  is_held_unreadable_ = false;
+  wants_fresh_transport_ = false;
+  begin_generation(reason::failure);
 }
 
 void stream_fsm::on_forgotten(time_point now) {

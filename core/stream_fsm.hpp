@@ -84,6 +84,9 @@ class stream_fsm {
   void on_connection(bool is_connected, std::uint64_t disconnects, time_point now);
   /// Whether what waits in the transport may be of a publisher that has gone, so that it has to be listened to afresh. True once.
   [[nodiscard]] bool take_wants_fresh_transport() { return std::exchange(wants_fresh_transport_, false); }
+  /// Something went wrong here, in the middle of whatever it was: nothing that is held can be trusted, it is forgotten and read anew over a
+  /// fresh transport. At any time.
+  void on_failure();
   /// The byte budget of the index is about to take blocks.
   void on_evicted() { is_evicted_ = true; }
   /// Some of what was stored in this generation has been evicted.
@@ -107,7 +110,7 @@ class stream_fsm {
 
  private:
   enum class phase : std::uint8_t { listening, live_in_hand, verify_request, verify_reply, replay_request, replay_reply, reply_in_hand };
-  enum class reason : std::uint8_t { none, doubt, restart, silence };  ///< why everything is to be forgotten
+  enum class reason : std::uint8_t { none, doubt, restart, failure, silence };  ///< why everything is to be forgotten
   struct known_batch {
     seqno number{};
     std::uint64_t fingerprint = 0;

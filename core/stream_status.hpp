@@ -26,7 +26,12 @@ enum class stream_state : std::uint8_t {
 };
 inline constexpr std::size_t stream_state_count = 7;
 
-enum class connection_state : std::uint8_t { connecting, connected, disconnected };
+enum class connection_state : std::uint8_t {
+  connecting,
+  connected,
+  disconnected,
+  failed,  ///< there is no socket: the address is taken or none, or no descriptor is left; it is tried again
+};
 
 /// How a replay ended.
 enum class replay_outcome : std::uint8_t {

@@ -162,7 +162,8 @@ struct fleet_service::state {
     if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) {
       listed->second.listener = std::move(listener);
     } else {  // removed or replaced while its lane was making it
-      co_await end(entry{listed_as, std::move(listener)});
+      entry late{listed_as, std::move(listener)};  // by name: g++ 12 destroys such a temporary twice when it is within a co_await
+      co_await end(std::move(late));
     }
     if (old && old->listener) co_await end(*std::move(old));
     co_return outcome;

@@ -16,7 +16,7 @@ error_code replay_client::request(core::seqno from) {
   // keep 10,000 batches) and still have a bound.
   options.receive_high_water = 65'536;
   options.max_frame_bytes = max_payload_bytes_;
-  socket_.emplace(*engine_, executor_, zmq_socket::kind::dealer, options);
+  if (const auto failed = zmq_socket::open(socket_, *engine_, executor_, zmq_socket::kind::dealer, options)) return failed;
   if (const auto failed = socket_->connect(endpoint_)) return failed;
   const replay_request wanted(from);
   const auto frames = wanted.frames();

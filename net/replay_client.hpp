@@ -23,7 +23,8 @@ class replay_client {
   /// Nothing is opened yet. `engine` outlives the client.
   replay_client(zmq_engine& engine, asio::any_io_executor executor, std::string endpoint, std::int64_t max_payload_bytes);
 
-  /// Asks for the batches from `from` on. Drops what is left of an earlier answer. Errors: `invalid_endpoint`, `would_block`, `closed`.
+  /// Asks for the batches from `from` on. Drops what is left of an earlier answer. Errors: `invalid_endpoint`, `would_block`, `closed`,
+  /// the system's when there is no socket left.
   [[nodiscard]] error_code request(core::seqno from);
 
   struct reply {

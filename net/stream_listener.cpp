@@ -12,31 +12,16 @@
 
 #include "core/block_hasher.hpp"
 #include "net/log.hpp"
+#include "net/stream_rules_of.hpp"
 #include "net/zmq_frames.hpp"
 
 namespace kvc::net {
 namespace {
 
-constexpr int idle_checks_per_tail_check = 10;
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 /// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
 /// better than this.
 constexpr std::chrono::milliseconds longest_unlooked{10};
-
-core::stream_rules rules_of(const core::registration& from, const stream_settings& settings) {
-  core::stream_rules rules;
-  rules.has_replay = !from.replay_endpoint.empty();
-  rules.first = core::first_seqno(from.type, rules.has_replay);
-  rules.replay.attempts = settings.replay_attempts;
-  rules.replay_timeout = settings.replay_timeout;
-  rules.idle_check = settings.idle_check;
-  rules.tail_check = idle_checks_per_tail_check * settings.idle_check;
-  rules.stale_after = settings.stale_after;
-  rules.evict_after = settings.evict_after;
-  rules.expects_idle = from.expects_idle;
-  rules.after_loss = from.after_loss.value_or(settings.after_loss);
-  return rules;
-}
 
 /// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
 /// them at once.
@@ -57,7 +42,7 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
       engine_(&engine),
       service_(std::move(service)),
       sink_(home, *service_, catalog, media, settings),
-      machine_(rules_of(service_->registration, settings), clock::now()),
+      machine_(stream_rules_of(service_->registration, settings), clock::now()),
       news_(home.counters, *service_),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
 
@@ -69,6 +54,15 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   // Cancellation is looked at between batches, so that a batch which was begun is finished.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
+  // Whoever shuts the stream down waits for its end, so it has one however this is left.
+  struct ending {
+    explicit ending(stream_listener& of) : whose(&of) {}
+    ending(const ending&) = delete;
+    ending& operator=(const ending&) = delete;
+    ~ending() { whose->end(); }
+    stream_listener* whose;
+  };
+  const ending at_any_rate(*self);
   if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
   self->self_ = self;
   self->sink_.attach(self);
@@ -79,13 +73,16 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
     std::erase_if(self->lane_->name_sources, [](const auto& each) { return each.expired(); });
     self->lane_->name_sources.push_back(self);
   }
-  co_await self->listen();
-  self->news_call_.reset();
-  self->socket_.reset();
-  self->replay_.reset();
-  self->replay_pass_.reset();
-  self->has_ended_ = true;
-  self->ended_.cancel();
+  co_await self->listen_on();
+}
+
+void stream_listener::end() noexcept {
+  news_call_.reset();
+  socket_.reset();
+  replay_.reset();
+  replay_pass_.reset();
+  has_ended_ = true;
+  ended_.cancel();
 }
 
 asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener> self) {
@@ -180,38 +177,58 @@ bool stream_listener::open() {
   options.receive_high_water = settings_->receive_high_water;
   options.max_frame_bytes = settings_->max_payload_bytes;
   options.watch_connection = true;
-  socket_.emplace(*engine_, lane_->context.get_executor(), zmq_socket::kind::subscriber, options);
-  error_code failed = socket_->subscribe(core::topic_prefix(from.topic));
+  error_code failed = zmq_socket::open(socket_, *engine_, lane_->context.get_executor(), zmq_socket::kind::subscriber, options);
+  if (!failed) failed = socket_->subscribe(core::topic_prefix(from.topic));
   if (!failed) failed = from.bind ? socket_->bind(from.endpoint) : socket_->connect(from.endpoint);
   if (!failed) {
     if (!from.replay_endpoint.empty()) {
       replay_.emplace(*engine_, lane_->context.get_executor(), from.replay_endpoint, settings_->max_payload_bytes);
     }
-    last_open_failure_ = {};
+    news_.has_opened();
     return true;
   }
-  if (std::exchange(last_open_failure_, failed) != failed) news_.cannot_open(failed);
+  news_.cannot_open(failed);
   socket_.reset();
   return false;
 }
 
+asio::awaitable<void> stream_listener::listen_on() {
+  for (;;) {
+    try {
+      co_await listen();
+      co_return;
+    } catch (const std::exception& failed) {
+      news_.has_failed(failed.what());
+    }
+    if (replay_) end_replay();
+    if (socket_) breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
+    socket_.reset();
+    machine_.on_failure();
+    news_.show(machine_);
+    co_await rest();  // not at once: what was wanting may still be
+  }
+}
+
+asio::awaitable<void> stream_listener::rest() {
+  asio::steady_timer pause(lane_->context, settings_->idle_check);
+  boost::system::error_code woken;
+  co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
 asio::awaitable<void> stream_listener::listen() {
-  asio::steady_timer pause(lane_->context);
+  using step = core::stream_fsm::step;
   std::size_t steps_this_turn = 0;
   for (;;) {
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
-    if (!socket_ && !open()) {  // e.g. the address to bind is still taken: try again
-      boost::system::error_code woken;
-      pause.expires_after(settings_->idle_check);
-      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const step next = machine_.next();
+    if (!socket_ && next != step::forget && !open()) {  // e.g. the address to bind is still taken: try again
+      co_await rest();
       if (stopping_) co_return;
       machine_.on_quiet(clock::now());
       news_.show(machine_);
       continue;
     }
-    using step = core::stream_fsm::step;
-    const step next = machine_.next();
     if (replay_pass_ && (next == step::listen || next == step::apply_live)) end_replay();  // not to forget: more of the answer may follow
     switch (next) {
       case step::listen:

@@ -60,8 +60,13 @@ class stream_listener final : public evictable, public index_inlet, public name_
  private:
   using clock = std::chrono::steady_clock;
 
+  /// Until stopped, whatever is thrown meanwhile: nobody else would take the stream up again, or let go of it.
+  [[nodiscard]] asio::awaitable<void> listen_on();
   [[nodiscard]] asio::awaitable<void> listen();
+  /// Before another try.
+  [[nodiscard]] asio::awaitable<void> rest();
   [[nodiscard]] asio::awaitable<void> forget();
+  void end() noexcept;
   [[nodiscard]] bool open();
   [[nodiscard]] asio::awaitable<void> hear();
   /// Takes a message that is there already, without what a wait costs. False: there is none.
@@ -92,7 +97,6 @@ class stream_listener final : public evictable, public index_inlet, public name_
   zmq_message message_;                           ///< the live batch in hand
   core::seqno live_number_{};                     ///< its number
   replay_client::reply reply_;                    ///< the replayed batch in hand
-  error_code last_open_failure_;
   std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
   std::weak_ptr<stream_listener> self_;
   bool will_catch_up_ = false;       ///< in a later turn of the lane

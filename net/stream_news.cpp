@@ -100,12 +100,23 @@ void stream_news::note_connection(const zmq_socket::connection& seen) {
              {"breaks", seen.disconnects}});
 }
 
-void stream_news::cannot_open(const error_code& why) const {
+void stream_news::cannot_open(const error_code& why) {
+  connection_ = core::connection_state::failed;
+  put(service_->status->connection, connection_);
+  if (std::exchange(open_failure_, why) == why) return;
   log::warn(log::module::stream, "cannot open stream",
             {{"instance", service_->registration.worker.instance},
              {"dp_rank", service_->registration.worker.rank.get()},
              {"endpoint", service_->registration.endpoint},
              {"reason", why.message()}});
+}
+
+void stream_news::has_failed(std::string_view why) const {
+  log::error(log::module::stream, "stream failed",
+             {{"instance", service_->registration.worker.instance},
+              {"dp_rank", service_->registration.worker.rank.get()},
+              {"endpoint", service_->registration.endpoint},
+              {"reason", why}});
 }
 
 void stream_news::cannot_ask(const error_code& why) const {
@@ -141,6 +152,8 @@ void stream_news::tell(const core::stream_fsm::fact& what) const {
     case kind::restarted:
       return log::warn(log::module::stream, "publisher restarted",
                        {instance, rank, {"last_seqno", what.from.get()}, {"because", what.because}});
+    case kind::failed:
+      return log::warn(log::module::stream, "blocks dropped, they are read anew", {instance, rank, {"last_seqno", what.from.get()}});
     case kind::silence_evicts:
       return log::warn(log::module::stream, "blocks dropped, the publisher is silent", {instance, rank, {"seqno", what.from.get()}});
   }

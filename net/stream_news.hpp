@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include "core/counters.hpp"
 #include "core/stream_fsm.hpp"
@@ -23,7 +24,11 @@ class stream_news {
   /// A batch has been applied or given up: its seqno may be read, and all it stands for with it.
   void note_applied(const core::stream_fsm& machine, std::chrono::steady_clock::time_point now);
   void note_connection(const zmq_socket::connection& seen);
-  void cannot_open(const error_code& why) const;
+  /// A socket could not be had; told when the reason is another than the last time.
+  void cannot_open(const error_code& why);
+  void has_opened() { open_failure_ = {}; }
+  /// Something was thrown while the stream was at work.
+  void has_failed(std::string_view why) const;
   void cannot_ask(const error_code& why) const;
   /// The last change of state there is.
   void stop(const core::stream_fsm& machine);
@@ -39,6 +44,7 @@ class stream_news {
   core::stream_state state_ = core::stream_state::joining;
   core::connection_state connection_ = core::connection_state::connecting;
   std::uint64_t disconnects_ = 0;  ///< of the present socket, told already
+  error_code open_failure_;        ///< told last; none since a socket was opened
 };
 
 }  // namespace kvc::net

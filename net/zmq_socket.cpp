@@ -84,6 +84,10 @@ bool wants_ipv6(const std::string& endpoint, bool binding) {
   return endpoint.starts_with("tcp://[") || (binding && endpoint.starts_with("tcp://*"));
 }
 
+boost::system::system_error no_socket(const char* what) {
+  return {zmq_errno(), boost::system::system_category(), what};
+}
+
 }  // namespace
 
 struct zmq_engine::state {
@@ -188,24 +192,24 @@ struct zmq_socket::state {
     std::size_t size = sizeof(events);
     return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & wanted) != 0;  // an error shows at the next try
   }
-  void watch(zmq_engine& engine);
+  [[nodiscard]] bool watch(zmq_engine& engine);
   void note(std::uint16_t event);
   void read_notices();
 };
 
-/// libzmq reports connects and disconnects on a pair of its own.
-void zmq_socket::state::watch(zmq_engine& engine) {
+/// libzmq reports connects and disconnects on a pair of its own. False: there is none left, and `zmq_errno` says why.
+bool zmq_socket::state::watch(zmq_engine& engine) {
   static std::atomic<std::uint64_t> next_name{0};
   const std::string name = "inproc://kvc-monitor-" + std::to_string(next_name.fetch_add(1, std::memory_order_relaxed));
   constexpr int wanted = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
-  if (zmq_socket_monitor(socket, name.c_str(), wanted) != 0) return;
+  if (zmq_socket_monitor(socket, name.c_str(), wanted) != 0) return false;
   monitor = ::zmq_socket(engine.handle(), ZMQ_PAIR);
-  if (monitor == nullptr) return;
+  if (monitor == nullptr) return false;
   const int none = 0;
   set(monitor, ZMQ_LINGER, none);
   set(monitor, ZMQ_RCVHWM, none);  // a full pair would block libzmq's own thread; every sleep and poll reads it
-  zmq_connect(monitor, name.c_str());
+  return zmq_connect(monitor, name.c_str()) == 0;
 }
 
 void zmq_socket::state::note(std::uint16_t event) {
@@ -242,7 +246,7 @@ void zmq_socket::state::read_notices() {
 zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options)
     : state_(std::make_unique<state>()) {
   void* const socket = ::zmq_socket(engine.handle(), kind_number(what));
-  if (socket == nullptr) throw boost::system::system_error(zmq_errno(), boost::system::system_category(), "no ZeroMQ socket left");
+  if (socket == nullptr) throw no_socket("no ZeroMQ socket left");
   state_->socket = socket;
   const int off = 0;
   const int on = 1;
@@ -261,12 +265,25 @@ zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind 
 
   int descriptor = -1;
   std::size_t size = sizeof(descriptor);
-  if (zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) != 0) {
-    zmq_close(socket);
-    throw boost::system::system_error(zmq_errno(), boost::system::system_category(), "ZeroMQ gave no descriptor");
+  try {
+    if (zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) != 0) throw no_socket("ZeroMQ gave no descriptor");
+    state_->wait = descriptor_wait::create(executor, descriptor);
+    if (options.watch_connection && !state_->watch(engine)) throw no_socket("no ZeroMQ socket left to watch connections with");
+  } catch (...) {
+    close();  // no destructor is called for what was never made
+    throw;
   }
-  state_->wait = descriptor_wait::create(executor, descriptor);
-  if (options.watch_connection) state_->watch(engine);
+}
+
+error_code zmq_socket::open(std::optional<zmq_socket>& into, zmq_engine& engine, asio::any_io_executor executor, kind what,
+                            zmq_options options) {
+  into.reset();
+  try {
+    into.emplace(engine, std::move(executor), what, options);
+  } catch (const boost::system::system_error& refused) {
+    return refused.code();
+  }
+  return {};
 }
 
 zmq_socket::~zmq_socket() {
@@ -386,7 +403,7 @@ bool zmq_socket::is_of_same_connection(const zmq_message& message) {
 
 void zmq_socket::close() noexcept {
   if (!state_ || state_->socket == nullptr) return;
-  state_->wait->close();  // before libzmq closes the number: asio must forget it first, and must not close it again
+  if (state_->wait) state_->wait->close();  // before libzmq closes the number: asio must forget it first, and must not close it again
   if (state_->monitor != nullptr) {
     zmq_socket_monitor(state_->socket, nullptr, 0);
     zmq_close(state_->monitor);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +72,11 @@ class zmq_socket {
  public:
   enum class kind : std::uint8_t { subscriber, publisher, dealer, router };
 
-  /// Throws std::bad_alloc or boost::system::system_error when the engine has no socket left.
+  /// Throws std::bad_alloc, or boost::system::system_error when the engine has no socket left or the process no descriptor.
   zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options = {});
+  /// The same for those who go on without one: what the system refused is answered, and `into` is empty then.
+  [[nodiscard]] static error_code open(std::optional<zmq_socket>& into, zmq_engine& engine, asio::any_io_executor executor, kind what,
+                                       zmq_options options = {});
   ~zmq_socket();
   zmq_socket(zmq_socket&&) noexcept;
   zmq_socket& operator=(zmq_socket&&) noexcept;

@@ -5,6 +5,7 @@
 #   net     no app, perf, tests
 #   app     no perf, tests, and no protocol library
 #   perf    no app, tests; protocol libraries only through net
+#   a source includes the header of its own name first, so that compiling it shows that the header needs nothing before it
 #   one file (or the few named) per third-party library, and one for the environment; the benchmarks' references are a second
 cmake_minimum_required(VERSION 3.25)
 if(NOT DEFINED ROOT)
@@ -94,6 +95,22 @@ foreach(room core net app)
     file(STRINGS "${ROOT}/${name}" once REGEX "^#pragma once$")
     if(NOT once)
       message(SEND_ERROR "${name}: no #pragma once")
+      math(EXPR faults "${faults} + 1")
+    endif()
+  endforeach()
+endforeach()
+
+# What lone_headers.cmake does not compile by itself is compiled alone by its source.
+foreach(room core net app perf tests)
+  file(GLOB_RECURSE sources RELATIVE "${ROOT}" "${ROOT}/${room}/*.cpp")
+  foreach(name IN LISTS sources)
+    string(REGEX REPLACE "cpp$" "hpp" header "${name}")
+    if(NOT EXISTS "${ROOT}/${header}")
+      continue()
+    endif()
+    file(STRINGS "${ROOT}/${name}" first REGEX "^#[ \t]*include" LIMIT_COUNT 1)
+    if(NOT first STREQUAL "#include \"${header}\"")
+      message(SEND_ERROR "${name}: ${first}\n  a source includes the header of its own name first")
       math(EXPR faults "${faults} + 1")
     endif()
   endforeach()

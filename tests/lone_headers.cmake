@@ -1,10 +1,16 @@
-# Every header is compiled alone, so that none leans on what its includers happen to include first: one generated source per header, built
-# with everything else and therefore only again when something changed. The ctest entry tells the result by name.
+# Every header is compiled alone, so that none leans on what its includers happen to include first. A source does
+# that for the header of its own name, which it includes before anything else (layering.cmake sees to that); for the other headers one
+# source each is generated, built with everything else and therefore only again when something changed. The ctest entry tells the result by
+# name.
 file(GLOB_RECURSE KVC_HEADERS CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/core/*.hpp ${CMAKE_SOURCE_DIR}/net/*.hpp ${CMAKE_SOURCE_DIR}/app/*.hpp ${CMAKE_SOURCE_DIR}/perf/*.hpp
   ${CMAKE_SOURCE_DIR}/tests/*.hpp)
 set(lone_sources)
 foreach(header IN LISTS KVC_HEADERS)
+  cmake_path(REPLACE_EXTENSION header cpp OUTPUT_VARIABLE own_source)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${own_source})
+    continue()
+  endif()
   string(MAKE_C_IDENTIFIER ${header} name)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/lone_headers/${name}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")

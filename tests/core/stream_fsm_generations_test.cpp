@@ -304,6 +304,33 @@ BOOST_AUTO_TEST_CASE(evicted_blocks_are_forgiven_by_a_clear_or_a_new_life) {
                    {"applied", "listen, whole"}}));
 }
 
+BOOST_AUTO_TEST_CASE(after_a_failure_of_ours_everything_is_read_anew) {
+  // A batch may have been applied in part, and whoever goes on from there is wrong without knowing it.
+  const auto again = check("with a batch in hand", quick(),
+                           after_two({{"live 2", "apply_live, whole"},
+                                      {"failed", "forget, recovering"},
+                                      {"forgotten", "listen, joining"},
+                                      {"connected", "listen, joining"},
+                                      {"live 3", "request 0, catching_up"}}));
+  BOOST_TEST(again.so_far().generation == 2U);
+  BOOST_TEST(again.so_far().restarts == 0U);
+  check("in the middle of an answer", quick(),
+        after_two({{"live 4", "request 2, recovering"},
+                   {"sent", "read_reply, recovering"},
+                   {"reply 2", "apply_reply, recovering"},
+                   {"failed", "forget, recovering"},
+                   {"forgotten", "listen, joining"}}));
+  check("while everything is being forgotten", quick(),
+        after_two({{"live 0 other", "forget, recovering"}, {"failed", "forget, recovering"}, {"forgotten", "listen, joining"}}));
+  auto lonely = quick();
+  lonely.has_replay = false;
+  check("nobody to ask: what was held is lost", lonely,
+        after_two({{"failed", "forget, recovering"},
+                   {"forgotten", "listen, joining"},
+                   {"live 2", "apply_live, joining"},
+                   {"applied", "listen, incomplete"}}));
+}
+
 BOOST_AUTO_TEST_CASE(facts_tell_what_the_log_should_say) {
   // Which batches are gone is what an operator asks first.
   told_stream under_test(quick());

@@ -51,7 +51,7 @@ struct told_stream {
 
   /// `live 5`, `live 5 other`, `reply 5`, `reply 5 other`, `end`, `noise`, `silence`, `sent`, `refused`, `applied`, `cleared`,
   /// `unreadable`, `forgotten`, `connected`, `broken`, `back` (a break is seen only now, when it is over), `quiet`, `quiet 30` (seconds),
-  /// `evicted`, `pass 30` (seconds, nothing is told).
+  /// `evicted`, `failed` (something of ours), `pass 30` (seconds, nothing is told).
   void tell(const std::string& what) {
     const std::string verb = what.substr(0, what.find(' '));
     const std::string rest = verb == what ? "" : what.substr(verb.size() + 1);
@@ -77,6 +77,7 @@ struct told_stream {
     if (verb == "pass" || verb == "quiet") now += std::chrono::seconds(number);
     if (verb == "quiet") machine.on_quiet(now);
     if (verb == "evicted") machine.on_evicted();
+    if (verb == "failed") machine.on_failure();
   }
 
   [[nodiscard]] std::string seen() const {

@@ -33,8 +33,9 @@ inline net::stream_settings quick_settings() {
 struct stream_fixture {
   static constexpr std::uint32_t block_size = 4;
 
-  explicit stream_fixture(net::stream_settings settings = quick_settings())
-      : lanes(2, catalog), fleet(lanes, engine, catalog, media, settings) {
+  /// `sockets`: as many there are for all streams.
+  explicit stream_fixture(net::stream_settings settings = quick_settings(), int sockets = 65'536)
+      : engine(1, sockets), lanes(2, catalog), fleet(lanes, engine, catalog, media, settings) {
     lanes.start(false);
   }
   ~stream_fixture() { lanes.stop(std::chrono::seconds(10)); }
