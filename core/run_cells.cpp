@@ -59,13 +59,14 @@ cell_ref run_store::take_cell(run& in, std::uint32_t slot, cell_word word) {
   cell_ref taken = find_dense();
   if (!taken) {
     const std::lock_guard lock(in.lock);
+    taken = find_dense();  // somebody else may have added them meanwhile
     const auto take = [&](sparse_cell* from, std::uint32_t count) {
       for (std::uint32_t i = 0; i < count && !taken; ++i) {
         if (from[i].load(std::memory_order_relaxed) == 0) taken = cell_ref(&from[i]);
       }
     };
     std::uint32_t sparse_cells = run::inline_cells;
-    if (in.free_cells != 0) take(in.cells.data(), run::inline_cells);
+    if (!taken && in.free_cells != 0) take(in.cells.data(), run::inline_cells);
     for (cell_chunk* chunk = in.more.load(std::memory_order_relaxed); chunk != nullptr && !taken; chunk = chunk->next.load(std::memory_order_relaxed)) {
       if (chunk->is_dense) continue;
       sparse_cells += chunk->count;

@@ -49,7 +49,7 @@ void run_lane(std::size_t lane, std::uint64_t seed, std::uint64_t steps, Sink& s
     sink.hire(who, traits);
     staff.emplace_back(who, traits);
   };
-  for (int i = 0; i < 2; ++i) hire(random.traits());
+  for (int i = 0; i < 6; ++i) hire(random.traits());
   for (std::uint64_t step = 0; step < steps; ++step) {
     const std::size_t chosen = random.below(staff.size());
     if (random.below(200) == 0) {
