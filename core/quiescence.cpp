@@ -123,6 +123,9 @@ quiescent_scope::~quiescent_scope() {
 
 void retire(void* object, void (*free)(void*)) {
   thread_part& self = mine();
+  // The store that took the object out of reach may still wait in this processor's buffer: a reader that comes after the epoch has moved on
+  // would find the object, and not be waited for.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   self.retired.push_back({object, free, shared().epoch.load(std::memory_order_seq_cst)});
   if (--self.until_collection == 0) self.collect();
 }

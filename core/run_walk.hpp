@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,7 +23,11 @@ struct run_segment {
   const run_column* column = nullptr;  ///< that they were compared with; the run may have a shorter one by now
 
   /// Whether the run was cut off since: then its cells may speak of other blocks than those compared.
-  [[nodiscard]] bool was_cut() const noexcept { return in->cuts.load(std::memory_order_acquire) != cuts; }
+  [[nodiscard]] bool was_cut() const noexcept {
+    // Cells are read by plain loads of whole vectors, which an acquiring load does not keep before itself.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return in->cuts.load(std::memory_order_relaxed) != cuts;
+  }
 };
 
 /// A query by local hashes.
