@@ -176,8 +176,9 @@ class answering {
 
   /// Instances come in the order of their names.
   void collect_rows() {
+    (void)mark_wanted();
     for (const core::member_map::instance& each : instances_) {
-      if (!is_wanted(members_[each.first].key->instance)) continue;
+      if (!is_wanted(each)) continue;
       row& found = scratch_.rows.emplace_back(row_of(each));
       for (std::size_t i = found.first; i < found.last; ++i) {
         if (counts(i, found.has_engine)) found.longest = std::max<std::uint64_t>(found.longest, depth(i).any);
@@ -185,9 +186,10 @@ class answering {
     }
   }
 
-  [[nodiscard]] bool is_wanted(const std::string& instance) const {
-    if (!query_.instance.empty()) return instance == query_.instance;
-    return !query_.instances || std::ranges::find(*query_.instances, instance) != query_.instances->end();
+  /// After `mark_wanted`.
+  [[nodiscard]] bool is_wanted(const core::member_map::instance& which) const {
+    if (!query_.instance.empty()) return members_[which.first].key->instance == query_.instance;
+    return scratch_.wanted.empty() || scratch_.wanted[static_cast<std::size_t>(&which - instances_.data())] != 0;
   }
 
   /// An engine's ranks stand for their instance; pools do only where there is no engine.
