@@ -252,7 +252,7 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (stopping_) co_return;
     news_.show(machine_);
-    if (machine_.take_wants_fresh_transport()) {
+    if (machine_.take_wants_fresh_transport() || std::exchange(has_given_up_, false)) {
       breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
       socket_.reset();
       continue;
@@ -376,6 +376,10 @@ void stream_listener::watch_connection(const error_code& failed, clock::time_poi
   const auto seen = look(now);
   if (is_other) breaks_.on_other_connection(seen.disconnects);
   if (failed == errc::timed_out) breaks_.on_drained(seen.disconnects);
+  if (failed == errc::timed_out && seen.given_up) {
+    has_given_up_ = true;
+    sink_.reject_message({}, "connection", make_error_code(seen.connects > 0 ? errc::message_too_large : errc::not_understood));
+  }
   // A break that is not told yet is none to the machine: it comes when what arrived before it has been heard.
   if (is_other || !breaks_.is_behind(seen.disconnects)) machine_.on_connection(seen.connected, breaks_.told(), now);
 }

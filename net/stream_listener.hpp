@@ -101,6 +101,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::weak_ptr<stream_listener> self_;
   bool will_catch_up_ = false;       ///< in a later turn of the lane
   bool will_apply_changes_ = false;  ///< the same
+  bool has_given_up_ = false;        ///< the transport: only another socket will connect again
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

@@ -13,6 +13,7 @@
 #include <boost/system/system_error.hpp>
 #include <zmq.h>
 
+#include "net/connection_notes.hpp"
 #include "net/descriptor_wait.hpp"
 #include "net/short_slices.hpp"
 
@@ -182,10 +183,9 @@ struct zmq_socket::state {
   void* socket = nullptr;
   void* monitor = nullptr;  ///< receives the notices; null when nobody watches
   std::shared_ptr<descriptor_wait> wait;
-  connection seen;
-  std::uint64_t open = 0;               ///< connections whose handshake is done
-  std::uint64_t failed_handshakes = 0;  ///< each is followed by a disconnect that must not be counted
-  connection_mark newest;               ///< of the message that was asked about last
+  connection_notes seen;
+  bool connects = false;   ///< it is not bound
+  connection_mark newest;  ///< of the message that was asked about last
 
   [[nodiscard]] bool is_ready(int wanted) const {
     int events = 0;
@@ -193,7 +193,7 @@ struct zmq_socket::state {
     return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & wanted) != 0;  // an error shows at the next try
   }
   [[nodiscard]] bool watch(zmq_engine& engine);
-  void note(std::uint16_t event);
+  void note(std::uint16_t event, std::int32_t value);
   void read_notices();
 };
 
@@ -201,8 +201,8 @@ struct zmq_socket::state {
 bool zmq_socket::state::watch(zmq_engine& engine) {
   static std::atomic<std::uint64_t> next_name{0};
   const std::string name = "inproc://kvc-monitor-" + std::to_string(next_name.fetch_add(1, std::memory_order_relaxed));
-  constexpr int wanted = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+  constexpr int wanted = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                         ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
   if (zmq_socket_monitor(socket, name.c_str(), wanted) != 0) return false;
   monitor = ::zmq_socket(engine.handle(), ZMQ_PAIR);
   if (monitor == nullptr) return false;
@@ -212,19 +212,13 @@ bool zmq_socket::state::watch(zmq_engine& engine) {
   return zmq_connect(monitor, name.c_str()) == 0;
 }
 
-void zmq_socket::state::note(std::uint16_t event) {
-  if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
-    ++seen.connects;
-    ++open;
-  } else if (event != ZMQ_EVENT_DISCONNECTED) {
-    ++failed_handshakes;
-  } else if (failed_handshakes > 0) {
-    --failed_handshakes;
-  } else if (open > 0) {
-    ++seen.disconnects;
-    --open;
-  }
-  seen.connected = open > 0;
+void zmq_socket::state::note(std::uint16_t event, std::int32_t value) {
+  using notice = connection_notes::notice;
+  notice what = notice::retry;
+  if (event == ZMQ_EVENT_CONNECTED || event == ZMQ_EVENT_ACCEPTED) what = notice::begun;
+  if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) what = notice::agreed;
+  if (event == ZMQ_EVENT_DISCONNECTED) what = notice::ended;
+  seen.note(what, value, std::chrono::steady_clock::now());
 }
 
 void zmq_socket::state::read_notices() {
@@ -233,13 +227,17 @@ void zmq_socket::state::read_notices() {
     zmq_msg_init(&frame);
     const bool received = receive_frame(&frame, monitor) >= 0;
     std::uint16_t event = 0;
-    const bool has_event = received && zmq_msg_size(&frame) >= sizeof(event);
-    if (has_event) std::memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+    std::int32_t value = 0;
+    const bool has_event = received && zmq_msg_size(&frame) >= sizeof(event) + sizeof(value);
+    if (has_event) {
+      std::memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+      std::memcpy(&value, static_cast<const char*>(zmq_msg_data(&frame)) + sizeof(event), sizeof(value));
+    }
     bool more = received && zmq_msg_more(&frame) != 0;
     while (more) more = receive_frame(&frame, monitor) >= 0 && zmq_msg_more(&frame) != 0;  // the endpoint, which we know
     zmq_msg_close(&frame);
     if (!received) break;
-    if (has_event) note(event);
+    if (has_event) note(event, value);
   }
 }
 
@@ -300,6 +298,7 @@ zmq_socket& zmq_socket::operator=(zmq_socket&& other) noexcept {
 
 error_code zmq_socket::connect(const std::string& endpoint) {
   if (state_->socket == nullptr) return errc::closed;
+  state_->connects = true;
   set(state_->socket, ZMQ_IPV6, static_cast<int>(wants_ipv6(endpoint, false)));
   return zmq_connect(state_->socket, endpoint.c_str()) == 0 ? error_code() : last_error();
 }
@@ -391,7 +390,12 @@ asio::awaitable<error_code> zmq_socket::send(std::span<const std::string_view> f
 
 zmq_socket::connection zmq_socket::poll_connection() {
   state_->read_notices();
-  return state_->seen;
+  const connection_notes& seen = state_->seen;
+  const bool is_open = state_->socket != nullptr;
+  return {.connected = is_open && seen.is_connected(),
+          .connects = seen.connects(),
+          .disconnects = seen.disconnects(),
+          .given_up = is_open && state_->connects && seen.has_given_up(std::chrono::steady_clock::now())};
 }
 
 bool zmq_socket::is_of_same_connection(const zmq_message& message) {
@@ -411,7 +415,6 @@ void zmq_socket::close() noexcept {
   }
   zmq_close(state_->socket);
   state_->socket = nullptr;
-  state_->seen.connected = false;
 }
 
 }  // namespace kvc::net

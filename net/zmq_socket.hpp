@@ -109,6 +109,7 @@ class zmq_socket {
     bool connected = false;
     std::uint64_t connects = 0;  ///< completed handshakes
     std::uint64_t disconnects = 0;
+    bool given_up = false;  ///< the transport will not connect again: the other side broke the protocol, or sent too large a frame
   };
   [[nodiscard]] connection poll_connection();
   /// Whether `message`, just received, came over the same connection as the one this was asked about before. Where we connect, the notices

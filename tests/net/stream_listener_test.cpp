@@ -252,6 +252,28 @@ BOOST_FIXTURE_TEST_CASE(a_stream_goes_on_its_own_lane_whoever_ends_it, stream_fi
   BOOST_TEST(catalog.view().get()->partitions.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(whoever_registers_last_wins_when_all_do_so_at_once, stream_fixture) {
+  // Gateways that start together register the same engine, perhaps each in its own words.
+  fake_publisher publisher(engine, context, {});
+  publisher.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::future<kvc::net::result<kvc::net::fleet_service::added>>> adding;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      auto wanted = registration(publisher);
+      wanted.topic = std::string(i, 't');
+      adding.push_back(boost::asio::co_spawn(context, fleet.add(wanted), boost::asio::use_future));
+    }
+    auto last = boost::asio::co_spawn(context, fleet.add(registration(publisher)), boost::asio::use_future);
+    const auto is_done = [](auto& each) { return each.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
+    BOOST_TEST_REQUIRE(eventually([&] { return is_done(last) && std::ranges::all_of(adding, is_done); }));
+
+    BOOST_TEST(fleet.view().get()->size() == 1U);
+    BOOST_TEST(eventually([&] { return depth(tokens_from(0, 1)) == 1; }));
+    BOOST_TEST(await(fleet.remove({.tenant = "default", .instance = "engine-1", .rank = {}, .kind = {}})).size() == 1U);
+    BOOST_TEST(catalog.view().get()->partitions.empty());
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(registering_again_is_free_and_registering_otherwise_replaces, joined_fixture) {
   // Gateways register on every start; only a change may cost the blocks.
   engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
