@@ -2,16 +2,18 @@
 #pragma once
 
 #include <array>
-#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "core/catalog.hpp"
 #include "core/eviction.hpp"
@@ -186,7 +188,9 @@ class lane_blocks {
   std::vector<engine_hash> odd_to_clear_;
   eviction_walk evicting_;
   std::unordered_map<engine_hash, orphan> waiting_;
-  std::unordered_multimap<engine_hash, engine_hash> children_;  ///< parent's name -> names of orphans behind it
+  /// A parent's name with that of an orphan behind it. In order, since after a loss all branches wait behind one shared prompt, and each of
+  /// them is found by itself when it is given up.
+  std::set<std::pair<engine_hash, engine_hash>> children_;
   std::shared_ptr<orphan_line> ages_;                           ///< never null
   std::array<std::uint64_t, max_media> held_{};
 };

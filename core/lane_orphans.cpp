@@ -33,8 +33,8 @@ void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& 
     if (self != waiting_.end() && (!self->second.parent || self->second.home == here.home)) place_orphan(name, here, tally);
 
     ready.clear();
-    const auto [begin, end] = children_.equal_range(name);
-    for (auto child = begin; child != end; ++child) {
+    const std::pair first_child{name, engine_hash{0}};
+    for (auto child = children_.lower_bound(first_child); child != children_.end() && child->first == name; ++child) {
       if (waiting_.at(child->second).home == here.home) ready.push_back(child->second);
     }
     run_store& runs = runs_of(here.home);
@@ -130,12 +130,7 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
 
 void lane_blocks::unlink_from_parent(engine_hash child, const orphan& which) {
   if (!which.parent) return;
-  const auto [begin, end] = children_.equal_range(*which.parent);
-  for (auto each = begin; each != end; ++each) {
-    if (each->second != child) continue;
-    children_.erase(each);
-    return;
-  }
+  children_.erase({*which.parent, child});
 }
 
 void lane_blocks::forget_orphan(engine_hash name) {
