@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include "net/answer_writer.hpp"
+#include "net/api_batch.hpp"
 #include "net/api_dump.hpp"
 #include "net/api_inspect.hpp"
 #include "net/api_query.hpp"
@@ -27,7 +25,6 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_reserved = 64U << 10;  ///< bytes of an answer, before it is known how long it gets
-constexpr std::size_t queries_per_turn = 16;  ///< of a batch, before other work of the lane gets a turn
 
 }  // namespace
 
@@ -73,16 +70,8 @@ http_reply api_service::answer_query_request(lane& here, const http_request& req
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
   answer_query(query, source, reused.query, out);
   reused.answer_bytes = std::min(body.size() + body.size() / 8, most_reserved);
-  if (query.prefetch) prefetch_behind(here, query, source, reused.query);
+  if (query.prefetch) prefetch_behind(context_.prefetches, here, query, source, reused.query);
   return ok_reply(std::move(body), request.answer_form);
-}
-
-/// What the answer shows to lie on disks only is promoted in another turn of the lane.
-void api_service::prefetch_behind(lane& here, const query_request& query, const query_source& source, const query_scratch& after) {
-  if (context_.prefetches == nullptr) return;
-  if (auto left = leftover_of(query, source, after, context_.prefetches->wants_tokens())) {
-    context_.prefetches->take(here, std::move(left));
-  }
 }
 
 http_reply api_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
@@ -106,35 +95,14 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
   return reply_with(refusal{refusal_kind::unsupported, "this route has to be waited for"}, request.answer_form);
 }
 
-/// Memory of its own, because other requests of the lane are answered between its turns.
 asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
-  const auto own = std::make_unique<scratch>();
-  const checked unreadable = own->document.read(request.body, request.body_form, request_document::shape::batch);
+  auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form);
+  const checked unreadable = batch->read(request.body_form);
   if (unreadable) co_return reply_with(*unreadable, request.answer_form);
   std::string body;
-  answer_writer out(body, request.answer_form);
-  out.object(1);
-  out.key("results");
-  out.list(own->document.items().size());
-  std::size_t in_turn = 0;
-  for (std::size_t i = 0; i < own->document.items().size(); ++i) {
-    if (++in_turn > queries_per_turn) {
-      in_turn = 1;
-      co_await asio::post(here.context, asio::use_awaitable);
-    }
-    query_request query;
-    const checked wrong = read_query(own->document, own->document.items()[i], query_kind::either, query);
-    if (wrong) {
-      write_refusal(out, *wrong);
-    } else {
-      const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
-      answer_query(query, source, own->query, out);
-      if (query.prefetch) prefetch_behind(here, query, source, own->query);
-    }
-  }
-  out.end_list();
-  out.end_object();
-  co_return ok_reply(std::move(body), request.answer_form);
+  if (co_await batch->write_some(here, body, batch_answer::longest_whole)) co_return ok_reply(std::move(body), request.answer_form);
+  batch->begin_with(std::move(body));
+  co_return stream_reply(std::move(batch), request.answer_form);
 }
 
 asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& request, const http_plan& plan) {

@@ -32,7 +32,6 @@ class api_service final : public http_service {
   struct scratch;
 
   [[nodiscard]] http_reply answer_query_request(lane& here, const http_request& request, bool by_hash);
-  void prefetch_behind(lane& here, const query_request& query, const query_source& source, const query_scratch& after);
   [[nodiscard]] asio::awaitable<http_reply> answer_batch(lane& here, const http_request& request);
 
   api_context context_;

@@ -87,4 +87,9 @@ void query_prefetch::promote_tokens(const query_leftover& left) {
   }
 }
 
+void prefetch_behind(query_prefetch* by, lane& here, const query_request& query, const query_source& source, const query_scratch& after) {
+  if (by == nullptr) return;
+  if (auto left = leftover_of(query, source, after, by->wants_tokens())) by->take(here, std::move(left));
+}
+
 }  // namespace kvc::net

@@ -62,4 +62,7 @@ class query_prefetch {
   std::array<std::atomic<bool>, object_shelves::most_backends> takes_tokens_{};
 };
 
+/// What the answer given last with this scratch shows to lie on disks only is promoted in another turn of the lane. `by`: null: by nobody.
+void prefetch_behind(query_prefetch* by, lane& here, const query_request& query, const query_source& source, const query_scratch& after);
+
 }  // namespace kvc::net

@@ -1,7 +1,9 @@
 // Queries over HTTP against blocks put into the index by hand: the table of the contract, row by row.
-#include <boost/test/unit_test.hpp>
 #include <numeric>
 
+#include <boost/test/unit_test.hpp>
+
+#include "net/api_batch.hpp"
 #include "net/msgpack_tape.hpp"
 #include "tests/support/net/api_fixture.hpp"
 
@@ -278,6 +280,34 @@ BOOST_AUTO_TEST_CASE(answers_batches_in_order_with_faults_in_place) {
   BOOST_TEST(answer.body == R"({"results":[)" + expected + "]}");
   BOOST_TEST(service.post("/query_batch", R"({"queries":[]})").body == R"({"results":[]})");
   BOOST_TEST(service.post("/query_batch", "{}").status == 400);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_whose_answer_is_long_is_answered_whole_while_it_is_sent) {
+  // Short questions about a large fleet have long answers, of which no more than a piece is kept.
+  api_fixture service;
+  for (int i = 0; i < 40; ++i) service.join("an-instance-with-quite-a-name-" + std::to_string(100 + i));
+  const auto prompt = ten_blocks();
+  service.hold(service.find_member("an-instance-with-quite-a-name-107"), prompt, 0, 3);
+  const std::string row = service.post("/query", query_for(prompt)).body;
+  std::string queries;
+  std::string expected;
+  std::size_t asked = 0;
+  for (; expected.size() < 3 * net::batch_answer::longest_whole; ++asked) {
+    queries += (asked == 0 ? "" : ",") + query_for(prompt);
+    expected += (asked == 0 ? "" : ",") + row;
+  }
+
+  const raw_answer answer = service.post("/query_batch", R"({"queries":[)" + queries + "]}");
+  BOOST_TEST(answer.status == 200);
+  BOOST_TEST(answer.header("transfer-encoding") == "chunked");
+  BOOST_TEST((answer.body == R"({"results":[)" + expected + "]}"));
+
+  const test::header_list packed{{"Accept", "application/msgpack"}};
+  const raw_answer in_pieces = service.post("/query_batch", R"({"queries":[)" + queries + "]}", packed);
+  net::msgpack_tape tape;
+  BOOST_REQUIRE(!tape.parse(std::as_bytes(std::span(in_pieces.body))));
+  BOOST_TEST(tape.nodes()[1].text() == "results");
+  BOOST_TEST(tape.nodes()[2].length == asked);
 }
 
 BOOST_AUTO_TEST_CASE(hashes_extra_keys_as_events_do) {
