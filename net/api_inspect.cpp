@@ -115,7 +115,7 @@ http_reply list_services(const api_context& context, const http_request& request
     write_blocks(out, context.media, blocks_of(*each->status));
     write_ranks(out, *each->status);
     write_recipe(out, each->recipe->found());
-    out.member("generation", each->generation.get());
+    out.member("generation", each->status->generation.load(std::memory_order_relaxed));
     out.member("lane", each->lane);
     out.end_object();
   }

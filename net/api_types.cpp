@@ -54,6 +54,18 @@ void read_endpoint(field_rules& rules, member which, bool is_required, std::stri
   rules.refuse(refusal_kind::invalid_value, name + " must be tcp://host:port, tcp://[v6]:port or ipc://path", name);
 }
 
+/// Nobody can be connected to at every address, which is what engines are told to bind and what is copied from their configuration.
+void read_meeting_point(field_rules& rules, const core::registration& wanted) {
+  constexpr std::string_view every_address = "tcp://*:";
+  const auto refuse = [&](std::string_view name, std::string_view otherwise) {
+    rules.refuse(refusal_kind::invalid_value,
+                 std::string(name) + " names no host to connect to; say the host on which the publisher runs" + std::string(otherwise),
+                 std::string(name));
+  };
+  if (!wanted.bind && wanted.endpoint.starts_with(every_address)) refuse("endpoint", ", or bind: true when it connects to us");
+  if (wanted.replay_endpoint.starts_with(every_address)) refuse("replay_endpoint", "");
+}
+
 checked must_be_object(const request_item& item) {
   if (item.is_object) return {};
   return refusal{refusal_kind::invalid_type, "a query must be an object"};
@@ -154,6 +166,7 @@ checked read_registration(const request_document& document, const request_item& 
 
   rules.text(member::topic, wanted.topic);
   rules.boolean(member::bind, wanted.bind);
+  read_meeting_point(rules, wanted);
   wanted.hash_seed = default_seed;
   rules.number(member::hash_seed, 0, max_u64, wanted.hash_seed);
   std::string medium;

@@ -118,6 +118,8 @@ BOOST_AUTO_TEST_CASE(refuses_registrations_by_field) {
       {R"("endpoint": "tcp://1.1.1.1:5557",)", "", "missing", "endpoint"},
       {"tcp://1.1.1.1:5557", "tcp://1.1.1.1", "invalid_value", "endpoint"},
       {"tcp://1.1.1.1:5558", "udp://1.1.1.1:5558", "invalid_value", "replay_endpoint"},
+      {"tcp://1.1.1.1:5557", "tcp://*:5557", "invalid_value", "endpoint"},  // as an engine is told to bind
+      {"tcp://1.1.1.1:5558", "tcp://*:5558", "invalid_value", "replay_endpoint"},
       {R"("type": "vLLM",)", "", "missing", "type"},
       {R"("vLLM")", "3", "invalid_type", "type"},
       {R"("modelname": "deepseek",)", "", "missing", "modelname"},

@@ -73,6 +73,26 @@ BOOST_FIXTURE_TEST_CASE(a_multiplexed_stream_has_a_row_for_each_of_its_ranks, re
   BOOST_TEST(has(services, R"("other_ranks":[3])"), services.body);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_restart_shows_as_another_generation, report_fixture) {
+  std::string endpoint;
+  std::string replay_endpoint;
+  {
+    fake_publisher first(engine, context, {});
+    endpoint = first.endpoint();
+    replay_endpoint = first.replay_endpoint();
+    enrol(first, "a");
+    first.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+    first.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+    BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("blocks":{"GPU":2,)"); }));
+    BOOST_TEST(has(get("/services"), R"("generation":1,)"));
+  }
+  fake_publisher second(engine, context, {.endpoint = endpoint, .replay_endpoint = replay_endpoint});
+  second.publish(stored_payload({7}, {}, tokens_from(700, 1)));
+
+  BOOST_TEST(eventually([&] { return has(get("/services"), R"("blocks":{"GPU":1,)"); }));
+  BOOST_TEST(has(get("/services"), R"("generation":2,)"));
+}
+
 BOOST_FIXTURE_TEST_CASE(losses_show_everywhere, report_fixture) {
   // An operator, a dashboard and a router each look in another place.
   fake_publisher lossy(engine, context, {});
