@@ -19,6 +19,7 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
+constexpr std::chrono::seconds between_lookups{5};  ///< of a publisher that cannot be reached
 /// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
 /// better than this.
 constexpr std::chrono::milliseconds longest_unlooked{10};
@@ -44,6 +45,7 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
       sink_(home, *service_, catalog, media, settings),
       machine_(stream_rules_of(service_->registration, settings), clock::now()),
       news_(home.counters, *service_),
+      lookup_(home.context.get_executor()),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
 
 stream_listener::~stream_listener() {
@@ -89,6 +91,7 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
   self->sink_.leave();
   self->news_.stop(self->machine_);
   self->stopping_ = true;
+  self->lookup_.cancel();
   if (self->socket_) self->socket_->close();
   if (self->replay_) self->replay_->close();
   while (!self->has_ended_) {
@@ -171,27 +174,6 @@ bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget)
   return is_done;
 }
 
-bool stream_listener::open() {
-  const core::registration& from = service_->registration;
-  zmq_options options;
-  options.receive_high_water = settings_->receive_high_water;
-  options.max_frame_bytes = settings_->max_payload_bytes;
-  options.watch_connection = true;
-  error_code failed = zmq_socket::open(socket_, *engine_, lane_->context.get_executor(), zmq_socket::kind::subscriber, options);
-  if (!failed) failed = socket_->subscribe(core::topic_prefix(from.topic));
-  if (!failed) failed = from.bind ? socket_->bind(from.endpoint) : socket_->connect(from.endpoint);
-  if (!failed) {
-    if (!from.replay_endpoint.empty()) {
-      replay_.emplace(*engine_, lane_->context.get_executor(), from.replay_endpoint, settings_->max_payload_bytes);
-    }
-    news_.has_opened();
-    return true;
-  }
-  news_.cannot_open(failed);
-  socket_.reset();
-  return false;
-}
-
 asio::awaitable<void> stream_listener::listen_on() {
   for (;;) {
     try {
@@ -222,10 +204,11 @@ asio::awaitable<void> stream_listener::listen() {
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
     const step next = machine_.next();
-    if (!socket_ && next != step::forget && !open()) {  // e.g. the address to bind is still taken: try again
-      co_await rest();
+    if (!socket_ && next != step::forget) {
+      const bool is_open = co_await find_and_open();
+      if (!is_open && !stopping_) co_await rest();  // e.g. the address to bind is still taken: try again
       if (stopping_) co_return;
-      machine_.on_quiet(clock::now());
+      if (!is_open) machine_.on_quiet(clock::now());
       news_.show(machine_);
       continue;
     }
@@ -252,7 +235,7 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (stopping_) co_return;
     news_.show(machine_);
-    if (machine_.take_wants_fresh_transport() || std::exchange(has_given_up_, false)) {
+    if (machine_.take_wants_fresh_transport() || std::exchange(wants_another_socket_, false)) {
       breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
       socket_.reset();
       continue;
@@ -376,8 +359,10 @@ void stream_listener::watch_connection(const error_code& failed, clock::time_poi
   const auto seen = look(now);
   if (is_other) breaks_.on_other_connection(seen.disconnects);
   if (failed == errc::timed_out) breaks_.on_drained(seen.disconnects);
+  // A name may mean another address by now: publishers that are started anew elsewhere keep their names.
+  if (failed == errc::timed_out && !seen.connected && is_named_ && now - opened_at_ >= between_lookups) wants_another_socket_ = true;
   if (failed == errc::timed_out && seen.given_up) {
-    has_given_up_ = true;
+    wants_another_socket_ = true;
     sink_.reject_message({}, "connection", make_error_code(seen.connects > 0 ? errc::message_too_large : errc::not_understood));
   }
   // A break that is not told yet is none to the machine: it comes when what arrived before it has been heard.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -15,6 +16,7 @@
 #include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
+#include "net/name_lookup.hpp"
 #include "net/name_source.hpp"
 #include "net/replay_client.hpp"
 #include "net/replay_gate.hpp"
@@ -67,7 +69,10 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] asio::awaitable<void> rest();
   [[nodiscard]] asio::awaitable<void> forget();
   void end() noexcept;
-  [[nodiscard]] bool open();
+  /// The endpoint with an address in it.
+  [[nodiscard]] asio::awaitable<result<std::string>> located(const std::string& endpoint);
+  [[nodiscard]] asio::awaitable<bool> find_and_open();
+  [[nodiscard]] bool open(const std::string& endpoint, const std::string& replay_endpoint);
   [[nodiscard]] asio::awaitable<void> hear();
   /// Takes a message that is there already, without what a wait costs. False: there is none.
   [[nodiscard]] bool hear_at_once();
@@ -101,7 +106,10 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::weak_ptr<stream_listener> self_;
   bool will_catch_up_ = false;       ///< in a later turn of the lane
   bool will_apply_changes_ = false;  ///< the same
-  bool has_given_up_ = false;        ///< the transport: only another socket will connect again
+  bool wants_another_socket_ = false;  ///< this one will not connect again, or perhaps to an address that is no longer the publisher's
+  bool is_named_ = false;              ///< an endpoint has a name in it
+  clock::time_point opened_at_;        ///< when the socket was opened last, or tried to be
+  name_lookup lookup_;
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

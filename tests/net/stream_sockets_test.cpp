@@ -65,4 +65,22 @@ BOOST_FIXTURE_TEST_CASE(a_stream_without_a_socket_can_be_replaced_and_unregister
   BOOST_TEST(remove("c"));
 }
 
+BOOST_FIXTURE_TEST_CASE(publishers_are_found_by_name_and_those_that_are_not_say_so, kvc::test::stream_fixture) {
+  fake_publisher publisher(engine, context, {});
+  const auto by_name = [](std::string endpoint) { return endpoint.replace(endpoint.find("127.0.0.1"), 9, "localhost"); };
+  publisher.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  auto wanted = registration(publisher, "named");
+  wanted.endpoint = by_name(wanted.endpoint);
+  wanted.replay_endpoint = by_name(wanted.replay_endpoint);
+  auto nowhere = registration(publisher, "nowhere");
+  nowhere.endpoint = "tcp://no-such-host.invalid:5557";
+
+  BOOST_TEST_REQUIRE(await(fleet.add(nowhere)).has_value());
+  BOOST_TEST_REQUIRE(await(fleet.add(wanted)).has_value());
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 1), "named") == 1; }));
+  BOOST_TEST(eventually([&] { return service("nowhere")->status->connection.load() == connection_state::failed; }));
+  BOOST_TEST(await(fleet.remove({.tenant = "default", .instance = "nowhere", .rank = {}, .kind = {}})).size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
