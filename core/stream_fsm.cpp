@@ -7,6 +7,7 @@ namespace kvc::core {
 namespace {
 
 constexpr std::size_t max_facts = 64;
+constexpr std::uint64_t most_lost = std::uint64_t{1} << 48;  ///< more than were ever published: sums of a numbering gone mad must not wrap
 constexpr int looks_at_rest = 5;  ///< times longer between looks at a connection on which nothing else depends
 
 }  // namespace
@@ -226,8 +227,8 @@ bool stream_fsm::was_applied(const known_batch& which) const {
 
 void stream_fsm::lose(std::uint64_t batches) {
   if (batches == 0) return;
-  totals_.missing += batches;
-  totals_.lost += batches;
+  totals_.missing = std::min(totals_.missing + std::min(batches, most_lost), most_lost);
+  totals_.lost = std::min(totals_.lost + std::min(batches, most_lost), most_lost);
   doubt();
 }
 

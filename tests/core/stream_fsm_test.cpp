@@ -174,4 +174,18 @@ BOOST_AUTO_TEST_CASE(a_batch_nobody_can_read_is_asked_for_once_more) {
                    {"unreadable", "listen, incomplete"}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_numbering_gone_mad_does_not_wrap_what_was_lost) {
+  // Counters only grow, whatever a publisher says.
+  told_stream under_test(quick());
+  std::uint64_t last = 0;
+  for (const char* each : {"live 9223372036854775807", "live 18446744073709551600"}) {
+    for (const char* told : {each, "sent", "silence", "sent", "silence", "applied"}) under_test.tell(told);
+    if (under_test.machine.next() == step::forget) under_test.tell("forgotten");
+    BOOST_TEST(under_test.machine.so_far().lost > 0U);
+    BOOST_TEST(under_test.machine.so_far().lost >= last);
+    last = under_test.machine.so_far().lost;
+  }
+  BOOST_TEST(under_test.machine.so_far().missing <= last);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
