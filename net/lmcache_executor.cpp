@@ -86,7 +86,8 @@ asio::awaitable<promotion_outcome> lmcache_executor::carry_out(const promotion_o
   }
 }
 
-asio::awaitable<std::vector<promotion_outcome>> lmcache_executor::promote(const promotion_order& order) {
+asio::awaitable<std::vector<promotion_outcome>> lmcache_executor::promote(const promotion_order& order,
+                                                                          const promotion_progress& /*progress*/) {
   promotion_outcome outcome = outcome_of(promotion_result::unsupported, "the tokens of the object are not known");
   if (!order.tokens.empty()) outcome = co_await carry_out(order);
   co_return std::vector<promotion_outcome>(order.keys.size(), outcome);

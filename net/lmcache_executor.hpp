@@ -20,7 +20,8 @@ class lmcache_executor final : public store_executor {
   lmcache_executor(asio::any_io_executor executor, store_url url, std::uint64_t world_size, const store_settings& settings)
       : executor_(executor), world_size_(world_size), caller_(executor, std::move(url), settings.store_call_timeout) {}
 
-  [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order) override;
+  [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
+                                                                        const promotion_progress& progress) override;
 
  private:
   [[nodiscard]] asio::awaitable<promotion_outcome> carry_out(const promotion_order& order);

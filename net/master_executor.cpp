@@ -144,7 +144,7 @@ asio::awaitable<bool> master_executor::sees_pressure(time_point deadline) {
   co_return has_grown;
 }
 
-asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const promotion_order& order) {
+asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const promotion_order& order, const promotion_progress& progress) {
   std::vector<promotion_outcome> outcomes(order.keys.size());
   for (promotion_outcome& each : outcomes) each.reason = "the master does not answer";
   waiting open;
@@ -162,10 +162,12 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
       if (seen.error() == errc::cancelled) co_return outcomes;
     } else {
       waiting still;
+      std::vector<std::size_t> ended;
       for (std::size_t i = 0; i < open.keys.size(); ++i) {
         promotion_outcome& outcome = outcomes[open.places[i]];
         if (auto end = settled((*seen)[i], has_touched ? promotion_result::accepted : promotion_result::already)) {
           outcome = std::move(*end);
+          ended.push_back(open.places[i]);
           continue;
         }
         if ((*seen)[i].is_known) outcome.seen = (*seen)[i];
@@ -177,6 +179,7 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
         still.places.push_back(open.places[i]);
       }
       open = std::move(still);
+      if (!ended.empty()) progress(ended, outcomes);  // nobody has to wait for the slowest
     }
     if (open.keys.empty() || is_pressed) co_return outcomes;
     if (!has_touched && seen) {

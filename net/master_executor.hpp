@@ -15,17 +15,18 @@ namespace kvc::net {
 ///
 /// Story: nobody can order a promotion; the master promotes what is asked for often enough. So the executor looks where the objects are,
 /// asks for those on local disk as often as the master's threshold wants, and looks again, ever less often, until they are in memory, have
-/// gone, or the deadline passes. While they are awaited the master's count of what it refused for want of memory is watched: once it grows,
-/// what is not there by the next look is given up. Looking moves nothing. A key with a comma cannot be looked for so: while it is promoted
-/// it is asked for alone, which tells what is in memory and counts as a wish; otherwise nothing is told about it. Where the copy goes is
-/// the master's choice: its interface takes no preference.
+/// gone, or the deadline passes; each is told of as soon as it has come. While they are awaited the master's count of what it refused for
+/// want of memory is watched: once it grows, what is not there by the next look is given up. Looking moves nothing. A key with a comma
+/// cannot be looked for so: while it is promoted it is asked for alone, which tells what is in memory and counts as a wish; otherwise
+/// nothing is told about it. Where the copy goes is the master's choice: its interface takes no preference.
 class master_executor final : public store_executor {
  public:
   /// `settings` outlive it.
   master_executor(asio::any_io_executor executor, store_url url, const store_settings& settings)
       : executor_(executor), settings_(settings), caller_(executor, std::move(url), settings.store_call_timeout) {}
 
-  [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order) override;
+  [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
+                                                                        const promotion_progress& progress) override;
   [[nodiscard]] bool can_be_asked() const noexcept override { return true; }
   [[nodiscard]] asio::awaitable<result<std::vector<placement>>> locate(const std::vector<std::string>& keys, const std::string& tenant,
                                                                        std::chrono::steady_clock::duration patience) override;

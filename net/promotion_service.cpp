@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -124,7 +126,7 @@ void promotion_service::remove_target(std::uint32_t backend) {
   targets_.erase(found);
   old->is_stopping = true;
   old->stopped.cancel();
-  for (const promotion_order& each : old->queue) settle(backend, each, std::vector<promotion_outcome>(each.keys.size()));
+  for (const promotion_order& each : old->queue) give_up(backend, each);
   old->queue.clear();
 }
 
@@ -135,7 +137,7 @@ std::shared_ptr<promotion_target> promotion_service::target(std::uint32_t backen
 
 void promotion_service::enqueue(promotion_order order, std::uint32_t backend) {
   const std::shared_ptr<promotion_target> to = target(backend);
-  if (!to) return settle(backend, order, std::vector<promotion_outcome>(order.keys.size()));
+  if (!to) return give_up(backend, order);
   to->queue.push_back(std::move(order));
   if (to->runners >= settings_.prefetch_concurrency) return;
   ++to->runners;
@@ -151,27 +153,40 @@ asio::awaitable<void> promotion_service::run(std::shared_ptr<promotion_target> t
     target->queue.pop_front();
     std::vector<promotion_outcome> outcomes(order.keys.size());
     for (promotion_outcome& each : outcomes) each.reason = "given up";
+    std::vector<std::size_t> open(order.keys.size());
+    std::iota(open.begin(), open.end(), std::size_t{0});
+    const promotion_progress progress = [&](std::span<const std::size_t> places, std::span<const promotion_outcome> so_far) {
+      settle(target->backend, order, places, so_far);
+      std::erase_if(open, [&](std::size_t each) { return std::ranges::find(places, each) != places.end(); });
+    };
     const auto stopping = co_await asio::this_coro::cancellation_state;
     const bool is_wanted = stopping.cancelled() == asio::cancellation_type::none && steady::now() < order.deadline;
     if (is_wanted) {
       try {
-        auto first = co_await (target->executor->promote(order) || until_stopped(target));
+        auto first = co_await (target->executor->promote(order, progress) || until_stopped(target));
         if (first.index() == 0) outcomes = std::get<0>(std::move(first));
       } catch (const std::exception& thrown) {
         for (promotion_outcome& each : outcomes) each.reason = thrown.what();
       }
     }
     outcomes.resize(order.keys.size());
-    settle(target->backend, order, outcomes);
+    settle(target->backend, order, open, outcomes);
   }
   --target->runners;
 }
 
-void promotion_service::settle(std::uint32_t backend, const promotion_order& order, const std::vector<promotion_outcome>& outcomes) {
+void promotion_service::give_up(std::uint32_t backend, const promotion_order& order) {
+  std::vector<std::size_t> all(order.keys.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  settle(backend, order, all, std::vector<promotion_outcome>(order.keys.size()));
+}
+
+void promotion_service::settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
+                               std::span<const promotion_outcome> outcomes) {
   const steady::time_point now = steady::now();
   std::vector<std::string> keys;
   std::vector<placement> seen;
-  for (std::size_t i = 0; i < order.keys.size(); ++i) {
+  for (const std::size_t i : places) {
     const promotion_outcome& each = outcomes[i];
     if (each.seen.is_known) {
       keys.push_back(order.keys[i]);
@@ -180,7 +195,7 @@ void promotion_service::settle(std::uint32_t backend, const promotion_order& ord
   }
   // The table first: whoever is told of the end looks there.
   if (!keys.empty()) truth_.take_truth(backend, order.tenant, keys, seen);
-  for (std::size_t i = 0; i < order.keys.size(); ++i) {
+  for (const std::size_t i : places) {
     const promotion_outcome& each = outcomes[i];
     core::promotion_end end = core::promotion_end::failed;
     switch (each.what) {

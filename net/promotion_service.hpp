@@ -131,7 +131,10 @@ class promotion_service {
 
   void enqueue(promotion_order order, std::uint32_t backend);
   [[nodiscard]] asio::awaitable<void> run(std::shared_ptr<promotion_target> target);
-  void settle(std::uint32_t backend, const promotion_order& order, const std::vector<promotion_outcome>& outcomes);
+  /// Of the objects at these places of the order; `outcomes` has one for each of the order's.
+  void settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
+              std::span<const promotion_outcome> outcomes);
+  void give_up(std::uint32_t backend, const promotion_order& order);
   void finish(std::uint64_t object, core::promotion_end how);
   void note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why);
   void count(outcome what, std::uint64_t by = 1) { counters_.outcomes[what].fetch_add(by, std::memory_order_relaxed); }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +70,9 @@ struct promotion_outcome {
   std::string reason;  ///< of a failure, for the log
 };
 
+/// Some of an order's objects, by their places in it, whose end is known before that of others. Of each it may be told once.
+using promotion_progress = std::function<void(std::span<const std::size_t> places, std::span<const promotion_outcome> outcomes)>;
+
 /// A mover. Lane: the home lane of the stores, any number of calls at a time.
 class store_executor {
  public:
@@ -75,9 +81,11 @@ class store_executor {
   store_executor& operator=(const store_executor&) = delete;
   virtual ~store_executor() = default;
 
-  /// Brings objects to memory, at most 128 of them; answers as many outcomes, in order. Lifetimes: the order outlives the call. Deadline:
-  /// the order's. Cancellation: ends at the next wait, with what is known then. Never throws for what the other side can bring about.
-  [[nodiscard]] virtual asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order) = 0;
+  /// Brings objects to memory, at most 128 of them; answers as many outcomes, in order. Those that end sooner than others may be told to
+  /// `progress`, with as many outcomes as the order has objects. Lifetimes: both outlive the call. Deadline: the order's. Cancellation:
+  /// ends at the next wait, with what is known then. Never throws for what the other side can bring about.
+  [[nodiscard]] virtual asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
+                                                                                const promotion_progress& progress) = 0;
 
   /// Whether the store can be asked where objects are.
   [[nodiscard]] virtual bool can_be_asked() const noexcept { return false; }

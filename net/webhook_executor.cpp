@@ -43,7 +43,8 @@ void read_word(const tape_value& from, promotion_outcome& into) {
 
 }  // namespace
 
-asio::awaitable<std::vector<promotion_outcome>> webhook_executor::promote(const promotion_order& order) {
+asio::awaitable<std::vector<promotion_outcome>> webhook_executor::promote(const promotion_order& order,
+                                                                          const promotion_progress& /*progress*/) {
   std::vector<promotion_outcome> outcomes(order.keys.size());
   const auto fail_all = [&outcomes](const std::string& why) {
     for (promotion_outcome& each : outcomes) each.reason = why;

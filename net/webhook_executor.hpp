@@ -21,7 +21,8 @@ class webhook_executor final : public store_executor {
   webhook_executor(asio::any_io_executor executor, store_url url, const store_settings& settings)
       : caller_(executor, std::move(url), settings.store_call_timeout) {}
 
-  [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order) override;
+  [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
+                                                                        const promotion_progress& progress) override;
 
  private:
   store_caller caller_;

@@ -110,6 +110,19 @@ BOOST_FIXTURE_TEST_CASE(wishes_for_one_object_are_one_promotion, promotion_fixtu
   BOOST_TEST(master.hits("ssd") == 2);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_has_come_is_told_though_another_of_the_same_probe_has_not, promotion_fixture) {
+  master.put("slow", {.local_disk = true, .stays = true});
+  publish({listed("slow", {local_disk})});
+  BOOST_REQUIRE(becomes(R"({"key":"slow"})", R"({"exists":1})"));
+  add_store(master.url());
+
+  BOOST_TEST(exist(R"({"keys":["ssd","slow"],"prefetch":true})") == R"({"exists":[1,1],"prefetch":["started","started"]})");
+
+  BOOST_TEST(has_ended("accepted"));
+  BOOST_TEST(exist(R"({"keys":["ssd","slow"],"prefetch":true})") == R"({"exists":[1,1],"prefetch":["none","joined"]})");
+  BOOST_TEST(metric("kvc_prefetch_in_flight") == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(no_more_are_on_their_way_than_may_be, narrow_fixture) {
   master.put("second", {.local_disk = true});
   publish({listed("second", {local_disk})});

@@ -20,6 +20,7 @@ class stub_master {
     bool disk = false;
     bool local_disk = false;
     int hits = 0;
+    bool stays = false;  ///< however often it is asked for
   };
 
   stub_master();
