@@ -58,6 +58,12 @@ struct growing_body {
   };
 };
 
+/// What the library tells of each chunk that begins.
+struct chunk_counter {
+  void operator()(std::uint64_t, boost::beast::string_view, error_code&) { ++seen; }
+  std::size_t seen = 0;
+};
+
 request_parser::step step_for(const error_code& failed) {
   if (failed == http::error::header_limit) return request_parser::step::head_too_large;
   if (failed == http::error::body_limit) return request_parser::step::body_too_large;
@@ -67,8 +73,20 @@ request_parser::step step_for(const error_code& failed) {
 }  // namespace
 
 struct request_parser::state {
+  /// Of each chunk's head and end, free of charge: the longest size there is, and two line ends.
+  static constexpr std::size_t free_per_chunk = 20;
+
+  /// True when trailers and extensions, of which `waiting` bytes cannot be used yet, are more than `most`. The library has no limit of its
+  /// own for them, and keeps every trailer.
+  [[nodiscard]] bool is_over(std::size_t waiting, std::size_t most) const {
+    return framing + waiting > most + (chunks.seen + 1) * free_per_chunk;
+  }
+
   std::optional<http::request_parser<growing_body>> parser;  ///< the library's serves for one request; the memory serves for all
   bool head_told = false;
+  bool is_chunked = false;  ///< known once the head is told
+  std::size_t framing = 0;  ///< bytes of a chunked body that are not its content
+  chunk_counter chunks;
 };
 
 request_parser::request_parser(std::size_t max_header_bytes, std::size_t max_body_bytes)
@@ -82,6 +100,14 @@ void request_parser::begin() {
   parser.body_limit(max_body_bytes_);
   parser.eager(false);
   state_->head_told = false;
+  state_->is_chunked = false;
+}
+
+void request_parser::begin_chunks() {
+  state_->is_chunked = true;
+  state_->framing = 0;
+  state_->chunks = {};
+  state_->parser->on_chunk_header(state_->chunks);
 }
 
 void request_parser::end() noexcept {
@@ -95,6 +121,7 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
     if (parser.is_header_done() && !state_->head_told) {
       state_->head_told = true;
       parser.eager(true);
+      if (parser.chunked()) begin_chunks();
       result.now = step::has_head;
       return result;
     }
@@ -105,8 +132,16 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
     const std::span<const char> rest = bytes.subspan(result.used);
     if (rest.empty()) return result;
     error_code failed;
+    const std::size_t content = parser.get().body().size();
     const std::size_t used = parser.put(asio::const_buffer(rest.data(), rest.size()), failed);
     result.used += used;
+    if (state_->is_chunked && (!failed || failed == http::error::need_more)) {
+      state_->framing += used - (parser.get().body().size() - content);
+      if (state_->is_over(failed ? rest.size() - used : 0, max_header_bytes_)) {
+        result.now = step::frame_too_large;
+        return result;
+      }
+    }
     if (failed == http::error::need_more) {
       result.now = step::needs_more;
       if (used == 0 || result.used == bytes.size()) return result;

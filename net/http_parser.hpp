@@ -20,11 +20,12 @@ namespace kvc::net {
 class request_parser {
  public:
   enum class step : std::uint8_t {
-    needs_more,   ///< all usable bytes are taken; feed more
-    has_head,     ///< the head has just become complete; feed on
-    complete,     ///< head and body are there
-    bad,          ///< not HTTP as we take it
+    needs_more,  ///< all usable bytes are taken; feed more
+    has_head,    ///< the head has just become complete; feed on
+    complete,    ///< head and body are there
+    bad,         ///< not HTTP as we take it
     head_too_large,
+    frame_too_large,  ///< trailers and chunk extensions together are over the header's limit
     body_too_large,
   };
 
@@ -57,6 +58,8 @@ class request_parser {
 
  private:
   struct state;
+  void begin_chunks();
+
   std::unique_ptr<state> state_;
   std::size_t max_header_bytes_;
   std::size_t max_body_bytes_;

@@ -22,7 +22,7 @@ struct http_settings {
   std::chrono::milliseconds body_timeout{30'000};    ///< from there to the end of its body
   std::chrono::milliseconds handler_timeout{30'000}; ///< until the answer is there, for requests that wait for others
   std::chrono::milliseconds write_timeout{30'000};   ///< until the client has taken the answer
-  std::size_t max_header_bytes = 16 << 10;           ///< more is a 413
+  std::size_t max_header_bytes = 16 << 10;           ///< more is a 413; also of a body's trailers and chunk extensions
   std::size_t max_body_bytes = 64 << 20;             ///< more is a 413
   std::size_t max_connections = 20'000;              ///< over all lanes; more are answered 503 and closed
   std::size_t body_budget_bytes = std::size_t{1} << 30;  ///< of all bodies being read at one time; more is a 503

@@ -124,6 +124,9 @@ void http_session::refuse(refusal_kind kind, std::string sentence) {
 http_session::wants http_session::refuse_rest(step why) {
   if (why == step::head_too_large) {
     refuse(refusal_kind::body_too_large, "the header is larger than " + std::to_string(shared_.settings.max_header_bytes) + " bytes");
+  } else if (why == step::frame_too_large) {
+    const std::string most = std::to_string(shared_.settings.max_header_bytes);
+    refuse(refusal_kind::body_too_large, "the body's trailers and chunk extensions are larger than " + most + " bytes");
   } else if (why == step::body_too_large) {
     refuse(refusal_kind::body_too_large, "the body is larger than " + std::to_string(shared_.settings.max_body_bytes) + " bytes");
   } else {

@@ -95,6 +95,26 @@ BOOST_AUTO_TEST_CASE(refuses_a_header_that_is_too_large) {
   BOOST_TEST(answer.status == 413);
 }
 
+BOOST_AUTO_TEST_CASE(refuses_trailers_and_chunk_extensions_that_are_too_large) {
+  // They are for nobody here, and a client that never ends them must not be listened to for ever.
+  const server_fixture under_test;
+  const std::string head = "POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string trailers;
+  while (trailers.size() < 100'000) trailers += "A: b\r\n";
+
+  for (const std::string& body : {"2\r\n{}\r\n0\r\n" + trailers, "2;x=" + std::string(100'000, 'y')}) {
+    raw_client client = under_test.connect();
+    client.send(head + body);
+    const raw_answer answer = client.receive();
+    BOOST_TEST(answer.status == 413);
+    BOOST_TEST(answer.header("connection") == "close");
+    BOOST_TEST(answer.body.find("trailers and chunk extensions") != std::string::npos);
+  }
+  raw_client client = under_test.connect();
+  client.send(head + "2\r\n{}\r\n0\r\nChecksum: 1\r\n\r\n");
+  BOOST_TEST(client.receive().body == "2");
+}
+
 BOOST_AUTO_TEST_CASE(refuses_what_is_not_http) {
   // Port scanners, TLS clients and the like get one answer and are gone.
   const server_fixture under_test;

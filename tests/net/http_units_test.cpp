@@ -154,6 +154,32 @@ BOOST_AUTO_TEST_CASE(holds_limits_to_the_byte) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bounds_what_a_chunked_body_has_beside_its_content) {
+  // Trailers and chunk extensions are kept until they are complete; without a bound a client could fill the memory with them.
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string trailers;
+  std::string extensions;
+  std::string small_chunks;
+  for (int i = 0; i < 300; ++i) {
+    trailers += "A: b\r\n";
+    extensions += "1;abcdefghijklmnopqrstuvwxyz=y\r\nx\r\n";
+    small_chunks += "1\r\nx\r\n";
+  }
+  const std::string few = "2\r\n{}\r\n0\r\n" + trailers.substr(0, 600) + "\r\n";
+  for (const std::size_t piece : {1U, 7U, 10'000U}) {
+    for (const auto& [body, expected] :
+         {std::pair(few, step::complete), std::pair(small_chunks + "0\r\n\r\n", step::complete),
+          std::pair("2\r\n{}\r\n0\r\n" + trailers, step::frame_too_large),           // before its end
+          std::pair("2\r\n{}\r\n0\r\n" + trailers + "\r\n", step::frame_too_large),  // or with it
+          std::pair(extensions, step::frame_too_large), std::pair("2;x=" + std::string(1'100, 'y'), step::frame_too_large),
+          std::pair("0;x=" + std::string(1'100, 'y'), step::frame_too_large)}) {
+      request_parser parser(1'024, 512);
+      parser.begin();
+      BOOST_TEST((feed_all(parser, head + body, piece) == expected), body);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(refuses_what_is_not_http) {
   // Ambiguous lengths are how requests are smuggled past proxies.
   for (const std::string text : {"hello\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
