@@ -30,6 +30,7 @@ namespace {
 constexpr std::uint64_t max_body_bytes = 256ULL << 20;
 constexpr std::uint32_t max_header_bytes = 64U << 10;
 constexpr std::size_t chunk_bytes = 64U << 10;
+constexpr int most_interim_answers = 8;  ///< to one request
 
 /// The transport's words for "too late" and "stop" become ours; everything else passes.
 error_code translate(error_code low) {
@@ -70,10 +71,16 @@ struct http_client::state {
     is_open = false;
   }
 
+  /// Whether the connection is good for another request. What has come without being asked for would be taken for the next answer.
+  [[nodiscard]] bool is_quiet() {
+    error_code failed;
+    return received.size() == 0 && stream.socket().available(failed) == 0 && !failed;
+  }
+
   asio::awaitable<error_code> resolve(std::vector<tcp::endpoint>& found, time_point deadline);
   asio::awaitable<error_code> open(time_point deadline);
   asio::awaitable<error_code> receive(response_parser& parser, bool& heard);
-  asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, response_parser& parser, bool& heard);
+  asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, std::optional<response_parser>& parser, bool& heard);
 };
 
 /// Numeric addresses need no look-up; names go to the system's resolver, which is given up at the deadline.
@@ -151,13 +158,22 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
   }
 }
 
-asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body, response_parser& parser,
-                                                          bool& heard) {
+/// Sends a request and reads its answer; interim ones (1xx) before it are passed over.
+asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body,
+                                                         std::optional<response_parser>& parser, bool& heard) {
   error_code failed;
   const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
   co_await asio::async_write(stream, message, asio::redirect_error(asio::use_awaitable, failed));
   if (failed) co_return failed;
-  co_return co_await receive(parser, heard);
+  for (int interim = 0; interim <= most_interim_answers; ++interim) {
+    parser.emplace();
+    parser->body_limit(max_body_bytes);
+    parser->header_limit(max_header_bytes);
+    parser->skip(head.starts_with("HEAD "));
+    failed = co_await receive(*parser, heard);
+    if (failed || parser->get().result_int() / 100 != 1) co_return failed;
+  }
+  co_return error_code(errc::not_understood);
 }
 
 http_client::http_client(asio::any_io_executor executor, std::string host, std::uint16_t port)
@@ -171,7 +187,6 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
                                                                std::string_view content_type) {
   state& self = *state_;
   const time_point deadline = std::chrono::steady_clock::now() + patience;
-  const bool is_head = method == "HEAD";
   std::string head;
   const bool is_bare_v6 = self.host.find(':') != std::string::npos;
   const std::string host = is_bare_v6 ? "[" + self.host + "]" : self.host;
@@ -184,7 +199,7 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
 
   error_code failed;
   for (;;) {
-    const bool reused = self.is_open;
+    const bool reused = self.is_open && self.is_quiet();
     if (!reused) {
       failed = co_await self.open(deadline);
       if (failed) co_return translate(failed);
@@ -192,11 +207,7 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
     self.stream.expires_at(deadline);
     bool heard = false;
     std::optional<response_parser> parser;
-    parser.emplace();
-    parser->body_limit(max_body_bytes);
-    parser->header_limit(max_header_bytes);
-    parser->skip(is_head);
-    failed = co_await self.exchange(head, body, *parser, heard);
+    failed = co_await self.exchange(head, body, parser, heard);
     if (failed) {
       self.close();
       // Only a connection that was good before, and said nothing since, may be tried again without asking twice for the same thing.
@@ -204,7 +215,7 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
       co_return translate(failed);
     }
     self.stream.expires_never();
-    if (!parser->get().keep_alive()) self.close();
+    if (!parser->get().keep_alive() || !self.is_quiet()) self.close();
     answer got;
     got.status = parser->get().result_int();
     got.content_type = std::string(parser->get()[http::field::content_type]);

@@ -31,7 +31,8 @@ class http_client {
   http_client& operator=(http_client&&) noexcept;
 
   /// Sends one request and reads the whole answer (at most 256 MiB) within `patience`. A connection the server has closed meanwhile is
-  /// opened again once. Errors: `timed_out`, `cancelled`, or the transport's own.
+  /// opened again once; so is one on which more has come than the answers asked for. Interim answers (1xx) are passed over, eight at most.
+  /// Errors: `timed_out`, `cancelled`, `not_understood` for more of them, or the transport's own.
   [[nodiscard]] asio::awaitable<result<answer>> call(std::string_view method, std::string target, std::string body,
                                                      std::chrono::steady_clock::duration patience,
                                                      std::string_view content_type = "application/json");

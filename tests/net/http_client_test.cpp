@@ -28,6 +28,7 @@ struct scripted_server {
   asio::io_context context{1};
   tcp::acceptor acceptor{context, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
   int connections = 0;
+  tcp::socket* serving = nullptr;  ///< while a script is played
 
   [[nodiscard]] std::uint16_t port() const { return acceptor.local_endpoint().port(); }
 
@@ -36,6 +37,7 @@ struct scripted_server {
       error_code failed;
       tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, failed));
       ++connections;
+      serving = &socket;
       for (std::size_t line = 0; line < scripts[i].size(); ++line) {
         std::array<char, 4096> request;
         const auto space = asio::buffer(request);
@@ -63,7 +65,11 @@ struct scripted_server {
   }
 };
 
-const std::string ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
+std::string answer_of(std::string_view body) {
+  return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
+const std::string ok = answer_of("ok");
 
 asio::awaitable<void> ask_twice(http_client& client) {
   for (int i = 0; i < 2; ++i) {
@@ -83,6 +89,25 @@ asio::awaitable<void> wait_in_vain(http_client& client) {
 asio::awaitable<void> fail_once(http_client& client) {
   const auto answer = co_await client.call("POST", "/", "{}", 20s);
   BOOST_TEST(answer.has_error());
+}
+
+/// Three different answers, in the order of the questions.
+asio::awaitable<void> ask_in_order(http_client& client) {
+  for (const std::string_view expected : {"one", "two", "three"}) {
+    const auto answer = co_await client.call("GET", "/", "", 20s);
+    BOOST_REQUIRE(answer.has_value());
+    BOOST_TEST(answer->status == 200U);
+    BOOST_TEST(answer->body == expected);
+  }
+}
+
+asio::awaitable<void> ask_after_surplus(http_client& client, scripted_server& server) {
+  const auto first = co_await client.call("GET", "/", "", 20s);
+  BOOST_REQUIRE(first.has_value());
+  asio::write(*server.serving, asio::buffer(answer_of("nobody's")));
+  const auto second = co_await client.call("GET", "/", "", 20s);
+  BOOST_REQUIRE(second.has_value());
+  BOOST_TEST(second->body == "two");
 }
 
 asio::awaitable<void> read_odd_bodies(http_client& client) {
@@ -123,6 +148,31 @@ BOOST_AUTO_TEST_CASE(does_not_ask_twice_on_a_fresh_connection) {
   scripted_server server;
   server.run({{"HTTP/1.1 200 OK\r\nContent-Le"}}, fail_once);
   BOOST_TEST(server.connections == 1);
+}
+
+BOOST_AUTO_TEST_CASE(passes_over_interim_answers) {
+  // Proxies send early hints; taken for the answer they would shift every later one by a request.
+  const std::string hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
+  scripted_server server;
+  server.run({{hints + answer_of("one"), answer_of("two"), "HTTP/1.1 100 Continue\r\n\r\n" + hints + answer_of("three")}}, ask_in_order);
+  BOOST_TEST(server.connections == 1);
+
+  std::string endless;
+  for (int i = 0; i < 20; ++i) endless += hints;
+  scripted_server chatty;
+  chatty.run({{endless}}, fail_once);
+}
+
+BOOST_AUTO_TEST_CASE(never_takes_surplus_bytes_for_the_next_answer) {
+  // A second answer to one question belongs to nobody, whether it comes with the first one or while the connection rests.
+  scripted_server server;
+  server.run({{answer_of("one") + answer_of("nobody's")}, {answer_of("two") + "rubbish"}, {answer_of("three")}}, ask_in_order);
+  BOOST_TEST(server.connections == 3);
+
+  scripted_server late;
+  late.run({{answer_of("one"), answer_of("wrong")}, {answer_of("two")}},
+           [&late](http_client& client) { return ask_after_surplus(client, late); });
+  BOOST_TEST(late.connections == 2);
 }
 
 BOOST_AUTO_TEST_CASE(reads_bodies_however_they_are_delimited) {
