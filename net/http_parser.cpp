@@ -70,6 +70,18 @@ request_parser::step step_for(const error_code& failed) {
   return request_parser::step::bad;
 }
 
+/// What makes a head that the library takes a request we must not answer, or nothing. It reads a coding that it does not know as no body at
+/// all, and the body would then be the next request; a proxy before us may see that differently (RFC 9112, sections 3.2 and 6.3).
+template <class Head>
+std::string_view fault_of(const Head& head) {
+  const std::size_t hosts = head.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && head.version() >= 11)) return "a request has one Host header";
+  const std::size_t codings = head.count(http::field::transfer_encoding);
+  const bool is_chunked = codings == 1 && head.version() >= 11 && boost::beast::iequals(head[http::field::transfer_encoding], "chunked");
+  if (codings != 0 && !is_chunked) return "Transfer-Encoding must be chunked and nothing else";
+  return {};
+}
+
 }  // namespace
 
 struct request_parser::state {
@@ -84,6 +96,7 @@ struct request_parser::state {
 
   std::optional<http::request_parser<growing_body>> parser;  ///< the library's serves for one request; the memory serves for all
   bool head_told = false;
+  std::string_view fault;   ///< of a head that is HTTP but not taken
   bool is_chunked = false;  ///< known once the head is told
   std::size_t framing = 0;  ///< bytes of a chunked body that are not its content
   chunk_counter chunks;
@@ -101,6 +114,7 @@ void request_parser::begin() {
   parser.eager(false);
   state_->head_told = false;
   state_->is_chunked = false;
+  state_->fault = {};
 }
 
 void request_parser::begin_chunks() {
@@ -120,6 +134,11 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
   for (;;) {
     if (parser.is_header_done() && !state_->head_told) {
       state_->head_told = true;
+      state_->fault = fault_of(parser.get());
+      if (!state_->fault.empty()) {
+        result.now = step::bad;
+        return result;
+      }
       parser.eager(true);
       if (parser.chunked()) begin_chunks();
       result.now = step::has_head;
@@ -168,6 +187,10 @@ bool request_parser::expects_continue() const {
 std::optional<std::uint64_t> request_parser::content_length() const {
   const auto length = state_->parser->content_length();
   return length ? std::optional<std::uint64_t>(*length) : std::nullopt;
+}
+
+std::string_view request_parser::what_is_bad() const {
+  return state_->fault.empty() ? std::string_view("this is not a well-formed HTTP request") : state_->fault;
 }
 
 bool request_parser::has_body() const { return !state_->parser->is_done(); }

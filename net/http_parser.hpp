@@ -53,6 +53,8 @@ class request_parser {
   [[nodiscard]] bool expects_continue() const;
   /// What the head claims; nothing when the body is chunked.
   [[nodiscard]] std::optional<std::uint64_t> content_length() const;
+  /// A sentence for the client whose request is `bad`.
+  [[nodiscard]] std::string_view what_is_bad() const;
   [[nodiscard]] bool has_body() const;
   [[nodiscard]] std::string& body();
 

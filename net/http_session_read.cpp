@@ -130,7 +130,7 @@ http_session::wants http_session::refuse_rest(step why) {
   } else if (why == step::body_too_large) {
     refuse(refusal_kind::body_too_large, "the body is larger than " + std::to_string(shared_.settings.max_body_bytes) + " bytes");
   } else {
-    refuse(refusal_kind::bad_http, "this is not a well-formed HTTP request");
+    refuse(refusal_kind::bad_http, std::string(parser_.what_is_bad()));
   }
   if (why != step::bad) counters_.bodies_refused.add();
   return finish();

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(cuts_off_a_client_that_sends_a_byte_now_and_then) {
     settings.header_timeout = 200ms;
     settings.body_timeout = 200ms;
   }));
-  for (const std::string begin : {"G", "POST /echo HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"}) {
+  for (const std::string begin : {"G", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"}) {
     raw_client client = under_test.connect();
     BOOST_TEST(client.send(begin));
     BOOST_TEST(client.trickles_until_closed('x', 10ms));
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(closes_silent_connections) {
     settings.header_timeout = 100ms;
     settings.body_timeout = 100ms;
   }));
-  for (const std::string begin : {"", "GET / HT", "POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf"}) {
+  for (const std::string begin : {"", "GET / HT", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf"}) {
     raw_client client = under_test.connect();
     client.send(begin);
     BOOST_TEST(client.is_closed());

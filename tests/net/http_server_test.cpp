@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_body_of_one_byte_too_many) {
 
   for (const auto& [extra, status] : {std::pair("", 200), std::pair("1\r\nx\r\n", 413)}) {
     raw_client client = under_test.connect();
-    client.send("POST /size HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n" + std::string(1'000, 'x') + "\r\n" + extra +
+    client.send("POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n" + std::string(1'000, 'x') + "\r\n" + extra +
                 "0\r\n\r\n");
     BOOST_TEST(client.receive().status == status);
   }
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(tells_a_client_why_its_huge_body_is_refused) {
   raw_client client = under_test.connect();
   const std::string piece(1U << 20, 'x');
 
-  BOOST_TEST(client.send("POST /size HTTP/1.1\r\nContent-Length: 104857600\r\n\r\n"));
+  BOOST_TEST(client.send("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 104857600\r\n\r\n"));
   bool all_taken = true;
   for (int i = 0; i < 100; ++i) all_taken = all_taken && client.send(piece);
   BOOST_TEST(all_taken);
@@ -123,6 +123,24 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_not_http) {
   BOOST_TEST(client.receive().status == 400);
   client.finish();
   BOOST_TEST(client.is_closed());
+}
+
+BOOST_AUTO_TEST_CASE(never_takes_a_body_for_the_next_request) {
+  // A coding we do not read leaves no telling where the body ends; a request hidden in it would be carried out behind a proxy's back.
+  const server_fixture under_test;
+  for (const std::string coding : {"gzip", "identity", "xchunked", "chunked, identity", "gzip, chunked", ""}) {
+    raw_client client = under_test.connect();
+    client.send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: " + coding + "\r\n\r\nGET /size HTTP/1.1\r\nHost: x\r\n\r\n");
+    const raw_answer answer = client.receive();
+    BOOST_TEST(answer.status == 400, coding);
+    BOOST_TEST(answer.header("connection") == "close");
+    BOOST_TEST(answer.body.find("Transfer-Encoding") != std::string::npos);
+    client.finish();
+    BOOST_TEST(client.is_closed());
+  }
+  raw_client nameless = under_test.connect();
+  nameless.send("GET /size HTTP/1.1\r\n\r\n");
+  BOOST_TEST(nameless.receive().body.find("Host") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(answers_a_client_that_asks_before_it_sends) {
@@ -184,7 +202,7 @@ BOOST_AUTO_TEST_CASE(bounds_the_memory_of_all_bodies) {
   // Two bodies of 2 MiB do not fit into 3; what is left goes on serving.
   const server_fixture under_test(with([](http_settings& settings) { settings.body_budget_bytes = 3U << 20; }));
   raw_client holder = under_test.connect();
-  holder.send("POST /size HTTP/1.1\r\nContent-Length: 2097152\r\n\r\n" + std::string(2'097'151, 'x'));
+  holder.send("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 2097152\r\n\r\n" + std::string(2'097'151, 'x'));
   BOOST_TEST(server_fixture::eventually([&] { return under_test.sum(&core::lane_counters::bytes_in) > 2'097'151; }));
 
   const raw_answer refused = test::ask(under_test.port(), "POST", "/size", std::string(2'097'152, 'x'));

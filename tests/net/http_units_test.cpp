@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(parses_requests_however_they_are_cut) {
     BOOST_TEST(parser.body() == "hello");
     BOOST_TEST(parser.keep_alive());
   }
-  const std::string chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n";
+  const std::string chunked = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n";
   for (std::size_t piece = 1; piece <= chunked.size(); ++piece) {
     request_parser parser(1'024, 64);
     parser.begin();
@@ -135,10 +135,10 @@ BOOST_AUTO_TEST_CASE(parses_requests_however_they_are_cut) {
 BOOST_AUTO_TEST_CASE(holds_limits_to_the_byte) {
   // Limit and limit + 1 are different answers, whichever way the length is told.
   const auto sized = [](std::size_t bytes) {
-    return "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
+    return "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
   };
   const auto chunked = [](std::size_t bytes) {
-    return "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n3f\r\n" + std::string(63, 'x') + "\r\n" +
+    return "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n3f\r\n" + std::string(63, 'x') + "\r\n" +
            (bytes > 64 ? "1\r\nx\r\n" : "") + "0\r\n\r\n";
   };
   for (const std::size_t piece : {1U, 7U, 10'000U}) {
@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(holds_limits_to_the_byte) {
     }
     request_parser parser(1'024, 64);
     parser.begin();
-    BOOST_TEST((feed_all(parser, "GET / HTTP/1.1\r\nX: " + std::string(2'000, 'x') + "\r\n\r\n", piece) == step::head_too_large));
+    BOOST_TEST(
+        (feed_all(parser, "GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(2'000, 'x') + "\r\n\r\n", piece) == step::head_too_large));
   }
 }
 
@@ -182,14 +183,28 @@ BOOST_AUTO_TEST_CASE(bounds_what_a_chunked_body_has_beside_its_content) {
 
 BOOST_AUTO_TEST_CASE(refuses_what_is_not_http) {
   // Ambiguous lengths are how requests are smuggled past proxies.
-  for (const std::string text : {"hello\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
-                                 "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                                 "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-                                 "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+  const std::string post = "POST / HTTP/1.1\r\nHost: x\r\n";
+  const std::string rest = "\r\n\r\n0\r\n\r\n";
+  for (const std::string& text :
+       {std::string("hello\r\n\r\n"), std::string("GET /\r\n\r\n"), std::string("GET / HTTP/2.0\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\n\r\n"), std::string("GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n"),
+        "GET / HTTP/1.1\r\nHost: x\r\nHost: y" + rest, post + "Content-Length: 1\r\nTransfer-Encoding: chunked" + rest,
+        post + "Transfer-Encoding: chunked\r\nContent-Length: 1" + rest, post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+        post + "Content-Length: 5\r\nTransfer-Encoding: identity" + rest, post + "Content-Length: -1\r\n\r\n",
+        post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked" + rest,
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked" + rest}) {
     request_parser parser(1'024, 64);
     parser.begin();
     BOOST_TEST((feed_all(parser, text, text.size()) == step::bad), text);
   }
+  for (const std::string coding : {"gzip", "identity", "xchunked", "chunked, identity", "gzip, chunked", "chunked, chunked", ""}) {
+    request_parser parser(1'024, 64);
+    parser.begin();
+    BOOST_TEST((feed_all(parser, post + "Transfer-Encoding: " + coding + rest, 10'000) == step::bad), coding);
+  }
+  request_parser parser(1'024, 64);
+  parser.begin();
+  BOOST_TEST((feed_all(parser, post + "Transfer-Encoding:  Chunked" + rest, 10'000) == step::complete));
 }
 
 BOOST_AUTO_TEST_CASE(writes_both_forms) {
