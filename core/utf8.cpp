@@ -27,6 +27,20 @@ constexpr lead lead_of(std::uint8_t byte) noexcept {
 
 }  // namespace
 
+std::size_t character_length(std::string_view bytes) noexcept {
+  if (bytes.empty()) return 0;
+  const auto first = static_cast<std::uint8_t>(bytes[0]);
+  if (first < 0x80) return 1;
+  const lead wanted = lead_of(first);
+  if (wanted.more == 0 || bytes.size() - 1 < wanted.more) return 0;
+  const auto second = static_cast<std::uint8_t>(bytes[1]);
+  if (second < wanted.least || second > wanted.most) return 0;
+  for (unsigned i = 1; i < wanted.more; ++i) {
+    if ((static_cast<std::uint8_t>(bytes[1 + i]) & 0xC0) != 0x80) return 0;
+  }
+  return 1 + wanted.more;
+}
+
 bool is_utf8(std::string_view bytes) noexcept {
   for (std::size_t at = 0; at < bytes.size();) {
     // Keys are ASCII almost always: eight at a time.
@@ -38,18 +52,22 @@ bool is_utf8(std::string_view bytes) noexcept {
         continue;
       }
     }
-    const auto first = static_cast<std::uint8_t>(bytes[at++]);
-    if (first < 0x80) continue;
-    const lead wanted = lead_of(first);
-    if (wanted.more == 0 || bytes.size() - at < wanted.more) return false;
-    const auto second = static_cast<std::uint8_t>(bytes[at]);
-    if (second < wanted.least || second > wanted.most) return false;
-    for (unsigned i = 1; i < wanted.more; ++i) {
-      if ((static_cast<std::uint8_t>(bytes[at + i]) & 0xC0) != 0x80) return false;
-    }
-    at += wanted.more;
+    const std::size_t length = character_length(bytes.substr(at));
+    if (length == 0) return false;
+    at += length;
   }
   return true;
+}
+
+std::string repaired_utf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    text += length == 0 ? std::string_view("\xEF\xBF\xBD") : bytes.substr(0, length);
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return text;
 }
 
 }  // namespace kvc::core

@@ -5,25 +5,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/utf8.hpp"
+
 namespace kvc::net {
 namespace {
-
-/// Bytes of the valid UTF-8 sequence at the start of `text`, 0 when there is none there. (Source: RFC 3629, section 4.)
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto follows = [byte](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  if (first < 0xE0) return follows(1) ? 2 : 0;
-  const unsigned second = byte(1);
-  if (first < 0xF0) {
-    const bool legal = (first != 0xE0 || second >= 0xA0) && (first != 0xED || second < 0xA0);
-    return legal && follows(1) && follows(2) ? 3 : 0;
-  }
-  const bool legal = (first != 0xF0 || second >= 0x90) && (first != 0xF4 || second < 0x90);
-  return legal && follows(1) && follows(2) && follows(3) ? 4 : 0;
-}
 
 void append_escaped(std::string& out, unsigned char control) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -98,7 +83,7 @@ void answer_writer::quoted(std::string_view value) {
     if (first < 0x80) {
       append_escaped(out, first);
     } else {
-      length = sequence_length(value);
+      length = core::character_length(value);
       out += length == 0 ? std::string_view("\xEF\xBF\xBD") : value.substr(0, length);
       if (length == 0) length = 1;
     }
@@ -149,6 +134,7 @@ void answer_writer::object(std::size_t members) { open('{', members); }
 void answer_writer::list(std::size_t elements) { open('[', elements); }
 
 void answer_writer::key(std::string_view name) {
+  if (!is_json_ && !core::is_utf8(name)) return key(core::repaired_utf8(name));
   begin_value();
   after_key_ = true;
   if (!is_json_ && name.size() <= longest_fixed) {
@@ -184,6 +170,7 @@ void answer_writer::plain_member(std::string_view name, std::uint64_t value) {
 }
 
 void answer_writer::text(std::string_view value) {
+  if (!is_json_ && !core::is_utf8(value)) return text(core::repaired_utf8(value));
   begin_value();
   if (!is_json_) return pack_.string(value);
   quoted(value);

@@ -14,7 +14,7 @@
 namespace kvc::net {
 
 /// Appends one value to a string. Containers may announce their size, which must then be met exactly and is the compact way in MessagePack;
-/// without it the size is filled in at the end. Nesting is at most 32 deep. Text that is not UTF-8 is repaired (U+FFFD) in JSON.
+/// without it the size is filled in at the end. Nesting is at most 32 deep. Text that is not UTF-8 is repaired (U+FFFD).
 /// One owner; `out` outlives it and is not touched by others meanwhile.
 class answer_writer {
  public:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -32,6 +33,9 @@ class http_service {
   http_service(const http_service&) = delete;
   http_service& operator=(const http_service&) = delete;
   virtual ~http_service() = default;
+
+  /// The answer to a request whose target cannot be decoded, of which this is the path as it was sent; nothing: the server's own answer.
+  [[nodiscard]] virtual std::optional<http_reply> bad_target_reply(std::string_view /*raw_path*/) { return std::nullopt; }
 
   /// Looks at method, path, query and authorization only; the body has not been read.
   [[nodiscard]] virtual http_plan plan(const http_request& head) = 0;

@@ -165,7 +165,9 @@ void http_session::take_head() {
   request.answer_form = answer_form_;
   std::optional<http_target> target = parse_target(parser_.target());
   if (!target) {
-    asked_->plan.refusal = reply_with(refusal{refusal_kind::bad_http, "the request target cannot be decoded"}, answer_form_);
+    const std::string_view raw = parser_.target();
+    const refusal why{refusal_kind::bad_http, "the request target cannot be decoded: escapes are %XX, and what they spell is UTF-8"};
+    asked_->plan.refusal = shared_.service.bad_target_reply(raw.substr(0, raw.find_first_of("?#"))).value_or(reply_with(why, answer_form_));
     return;
   }
   asked_->target = std::move(*target);

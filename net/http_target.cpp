@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/utf8.hpp"
+
 namespace kvc::net {
 namespace {
 
@@ -13,6 +15,7 @@ int hex_digit(char letter) {
   return -1;
 }
 
+/// False when an escape is broken, or what comes out is no text.
 bool decode(std::string_view text, bool plus_is_blank, std::string& out) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -28,7 +31,7 @@ bool decode(std::string_view text, bool plus_is_blank, std::string& out) {
       i += 2;
     }
   }
-  return true;
+  return core::is_utf8(out);
 }
 
 /// The media type alone: lower case, without parameters and blanks.

@@ -18,7 +18,8 @@ struct http_target {
   std::string raw_query;                                   ///< not decoded, without the question mark
 };
 
-/// Takes origin form (`/a/b?c=d`) and absolute form (`http://host/a/b?c=d`). Nothing when it is neither or an escape is broken.
+/// Takes origin form (`/a/b?c=d`) and absolute form (`http://host/a/b?c=d`). Nothing when it is neither, an escape is broken, or what
+/// is decoded is not UTF-8: such a name could not be shown again.
 [[nodiscard]] std::optional<http_target> parse_target(std::string_view target);
 
 /// The form of a body with this content type, judged by the type and, where the type says nothing, by how the body begins: JSON under any

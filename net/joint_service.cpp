@@ -16,6 +16,11 @@ constexpr std::string_view probe_method = "GET";
 
 }  // namespace
 
+std::optional<http_reply> joint_service::bad_target_reply(std::string_view raw_path) {
+  if (!is_coordinator_path(raw_path)) return std::nullopt;
+  return detail_reply(400, "the request target cannot be decoded: escapes are %XX, and what they spell is UTF-8");
+}
+
 http_plan joint_service::plan(const http_request& head) {
   if (is_coordinator_path(head.path)) return coordinator_.plan(head);
   if (is_of_stores(head.path)) return stores_->plan(head);

@@ -13,6 +13,7 @@
 
 #include "core/arena.hpp"
 #include "core/page_reserve.hpp"
+#include "core/utf8.hpp"
 #include "net/http_reply.hpp"
 #include "net/stream_series.hpp"
 
@@ -90,10 +91,12 @@ class exposition {
   void memory();
   void budget();
 
+  /// Words of streams may be any bytes; a scraper refuses the whole page for one that is no text.
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
     prometheus::TextSerializer().Serialize(out, families_);
-    return std::move(out).str();
+    std::string page = std::move(out).str();
+    return core::is_utf8(page) ? page : core::repaired_utf8(page);
   }
 
  private:

@@ -1,6 +1,8 @@
 // MessagePack bodies: the tape is the tree; long lists are copied out of it as numbers.
+#include <algorithm>
 #include <limits>
 
+#include "core/utf8.hpp"
 #include "net/list_elements.hpp"
 #include "net/request_document.hpp"
 
@@ -137,6 +139,10 @@ checked request_document::read_msgpack(std::string_view body, shape wanted) {
     return refusal{refusal_kind::out_of_range, "the body has too many values; send token_ids as a bin of little-endian u32"};
   }
   if (failed) return refusal{refusal_kind::invalid_msgpack, "the body is not MessagePack: " + failed.message()};
+  const auto is_no_text = [](const tape_node& node) { return node.what == kind::string && !core::is_utf8(node.text()); };
+  if (wanted != shape::single_of_bytes && std::ranges::any_of(tape_.nodes(), is_no_text)) {
+    return refusal{refusal_kind::invalid_msgpack, "the body is not MessagePack: a string is not UTF-8"};
+  }
   nodes_ = tape_.nodes().data();
   data_.is_object = tape_.root().what == kind::map;
   if (!data_.is_object) return {};

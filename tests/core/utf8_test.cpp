@@ -29,6 +29,16 @@ BOOST_AUTO_TEST_CASE(long_forms_halves_and_what_no_character_has_are_none) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_no_text_is_repaired_byte_by_byte) {
+  // Pages that show such a name must stay readable, and the rest of the name with them.
+  BOOST_TEST(core::repaired_utf8("") == "");
+  BOOST_TEST(core::repaired_utf8("a\xC3\xA9\xF0\x9F\x92\xA9z") == "a\xC3\xA9\xF0\x9F\x92\xA9z");
+  BOOST_TEST(core::repaired_utf8("a\xFFz") == "a\xEF\xBF\xBDz");
+  BOOST_TEST(core::repaired_utf8("\xE2\x82") == "\xEF\xBF\xBD\xEF\xBF\xBD");
+  BOOST_TEST(core::character_length("\xE2\x82\xAC and more") == 3U);
+  BOOST_TEST(core::character_length("\xE2\x82") == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test

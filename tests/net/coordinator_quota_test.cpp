@@ -27,6 +27,19 @@ std::string contents_of(const std::filesystem::path& path) {
 
 BOOST_AUTO_TEST_SUITE(coordinator_quota)
 
+BOOST_AUTO_TEST_CASE(a_salt_that_is_no_text_is_refused) {
+  // It would stand in answers and metrics, which are text; the client is told in the form of the coordinator's other errors.
+  coordinator_fixture service;
+  for (const char* path : {"/quota/%ff", "/quota/%zz", "/quota/a%", "/instances/%fe/heartbeat"}) {
+    const raw_answer refused = service.call("PUT", path, R"({"limit_gb":1})");
+    BOOST_TEST(refused.status == 400, path);
+    BOOST_TEST(refused.body.starts_with(R"({"detail":"the request target)"), refused.body);
+  }
+  BOOST_TEST(service.call("PUT", "/quota/%C3%A9", R"({"limit_gb":1})").body ==
+             "{\"cache_salt\":\"\xC3\xA9\",\"limit_gb\":1.0,\"status\":\"ok\"}");
+  BOOST_TEST(service.call("GET", "/workers?instance_id=%ff").body.find(R"("reason":"invalid_value")") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_quota_is_set_read_and_removed) {
   coordinator_fixture service;
   const auto fresh = json_of(service.call("GET", "/quota/user-a"));

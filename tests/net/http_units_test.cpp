@@ -45,12 +45,14 @@ BOOST_AUTO_TEST_CASE(decodes_targets) {
   BOOST_TEST(parse_target("/")->path == "/");
   BOOST_TEST(parse_target("/%71uery")->path == "/query");
   BOOST_TEST(parse_target("http://host:1/services?instance_id=a%20b+c&x&=1#f")->path == "/services");
+  BOOST_TEST(parse_target("/%C3%a9?x=%F0%9F%98%80")->path == "/\xC3\xA9");
   const auto query = parse_target("http://host:1/services?instance_id=a%20b+c&x&=1#f")->query;
   BOOST_TEST(query.size() == 3U);
   BOOST_TEST(query[0].second == "a b c");
   BOOST_TEST(query[1].first == "x");
   BOOST_TEST(parse_target("http://host")->path == "/");
-  for (const std::string bad : {"query", "/%", "/%4", "/%zz", "*", "/a?b=%"}) BOOST_TEST(!parse_target(bad).has_value(), bad);
+  for (const std::string bad : {"query", "/%", "/%4", "/%zz", "*", "/a?b=%", "/%ff", "/\xff", "/%ED%A0%80", "/a?b=%fe", "/a?%fe"})
+    BOOST_TEST(!parse_target(bad).has_value(), bad);
 }
 
 BOOST_AUTO_TEST_CASE(knows_the_form_of_bodies_and_answers) {
@@ -238,6 +240,7 @@ BOOST_AUTO_TEST_CASE(writes_both_forms) {
     BOOST_TEST(tape.root().length == 5U);
     BOOST_TEST(tape.nodes().size() == 14U);
     BOOST_TEST(tape.nodes()[6].length == 3U);
+    BOOST_TEST(tape.nodes()[2].text() == "a\"\\\n\x01\x7f\xEF\xBF\xBD\xC3\xA9");
   }
 }
 

@@ -297,6 +297,26 @@ BOOST_AUTO_TEST_CASE(reads_messagepack_alike) {
   BOOST_TEST(read("", wire_form::msgpack)->reason() == "invalid_msgpack");
 }
 
+BOOST_AUTO_TEST_CASE(refuses_strings_that_are_no_text) {
+  // A name of other bytes would make every answer and page that shows it unreadable; JSON has always refused them.
+  for (const auto& [name, value] : {std::pair("instance_id", "\xff\xfe"), std::pair("unknown", "\xff"), std::pair("\xed\xa0\x80", "x")}) {
+    std::string body;
+    msgpack_writer out(body);
+    out.map(4);
+    out.string("model");
+    out.string("m\xC3\xA9");
+    out.string("block_size");
+    out.unsigned_integer(1);
+    out.string("seq_hashes");
+    out.array(0);
+    out.string(name);
+    out.string(value);
+    BOOST_TEST(read(body, wire_form::msgpack)->reason() == "invalid_msgpack");
+    request_document document;
+    BOOST_TEST(!document.read(body, wire_form::msgpack, shape::single_of_bytes).has_value());  // who asks for bytes looks for himself
+  }
+}
+
 BOOST_AUTO_TEST_CASE(names_the_fault_in_messagepack_alike) {
   // Same rules, same reasons, same places.
   const auto with_tokens = [](auto write) {

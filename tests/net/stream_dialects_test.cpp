@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "core/utf8.hpp"
 #include "net/event_encode.hpp"
 #include "tests/net/event_samples.hpp"
 #include "tests/support/net/api_fixture.hpp"
@@ -124,6 +125,18 @@ BOOST_AUTO_TEST_CASE(what_is_not_understood_is_shown_by_name) {
   BOOST_TEST(at.shows("/metrics", R"(kvc_rejected_events_total{reason="unknown_tag"} 1)"));
   at.publish(net::event_form::vllm_map, blocks_of(1, tokens_from(0, 1)));
   BOOST_TEST(at.answers(tokens_from(0, 1), R"("longest_matched":4)"));
+}
+
+BOOST_AUTO_TEST_CASE(words_that_are_no_text_are_repaired_where_they_are_shown) {
+  // One such byte, and a scraper refuses the whole page, a client the whole answer.
+  heard_publisher at("vLLM");
+  at.engine.publish(net::samples::from_hex("92cb41dac043043839569192aaff6c6f636b4d6f76656491cf0000000000000001"));
+  const std::string shown = "\xEF\xBF\xBDlockMoved";
+  BOOST_TEST(at.shows("/services", "\"unknown_words\":{\"tag\":{\"" + shown + "\":1}"));
+  BOOST_TEST(at.shows("/metrics", "word=\"" + shown + "\"} 1"));
+  BOOST_TEST(core::is_utf8(at.service.get("/metrics").body));
+  const auto packed = test::ask(at.service.port(), "GET", "/services", {}, {{"Accept", "application/msgpack"}});
+  BOOST_TEST(packed.body.find(shown) != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(objects_of_a_store_are_counted_until_somebody_keeps_them) {
