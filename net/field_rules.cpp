@@ -8,6 +8,13 @@ namespace kvc::net {
 
 using kind = tape_node::kind;
 
+field_rules::field_rules(const request_document& document, const request_item& item) : document_(document), item_(item) {
+  const auto& [first, second] = item.rivals;
+  if (first.empty()) return;
+  const std::string other(second);
+  refuse(refusal_kind::invalid_value, std::string(first) + " and " + other + " are names of the same member; send one of them", other);
+}
+
 const tape_node* field_rules::value(member wanted) const {
   const tape_node* const node = document_.find(item_, wanted);
   return node == nullptr || node->what == kind::nil ? nullptr : node;

@@ -19,7 +19,8 @@ inline constexpr std::size_t max_identity_bytes = 4'096;
 /// A member that is absent or null leaves the caller's default. Pure; the document outlives it.
 class field_rules {
  public:
-  field_rules(const request_document& document, const request_item& item) : document_(document), item_(item) {}
+  /// Two names for one member are a fault already.
+  field_rules(const request_document& document, const request_item& item);
 
   /// Refuses absence, null and "". `name` is what the member is called in the refusal.
   void required_text(member wanted, std::string_view name, std::string& out);

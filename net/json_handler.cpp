@@ -158,17 +158,17 @@ bool json_handler::scalar(kind what, std::uint64_t bits, double number, error_co
     case place::root: data_.is_object = false; return true;
     case place::queries: return begin_item(false, failed);
     case place::wrapper:
-      if (aims_at(member::queries)) {
+      if (aims_at(member::queries) && what != kind::nil) {
         data_.items.clear();
-        data_.queries.present = what != kind::nil;
+        data_.queries.present = true;
         data_.queries.is_wrong = true;
       }
       return true;
     case place::item:
-      if (target_ == nullptr || aims_at(member::queries)) return true;
+      if (target_ == nullptr || aims_at(member::queries) || what == kind::nil) return true;
       if (aims_at_tokens() || aims_at(member::hashes)) {
-        begin_list().present = what != kind::nil;
-        if (what != kind::nil) refuse(refusal_kind::invalid_type);
+        begin_list();
+        refuse(refusal_kind::invalid_type);
         return true;
       }
       item().note(*target_, data_.tree.size());

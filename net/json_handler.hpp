@@ -93,9 +93,7 @@ class json_handler {
 
   list_slot& begin_list() {
     list_slot& list = slot();
-    list = list_slot{};
-    list.present = true;
-    list.name = target_->name;
+    item().begin_list(list, *target_);
     list.begin = list.end = list_end();
     index_ = 0;
     return list;

@@ -37,11 +37,20 @@ class reader {
       const std::size_t value = key.next;
       next = nodes_[value].next;
       const known_name* const known = key.what == kind::string ? find_known(key.text()) : nullptr;
-      if (known == nullptr) continue;
+      if (known == nullptr || nodes_[value].what == kind::nil) continue;
       switch (known->meaning) {
-        case member::tokens: read_tokens(item.tokens, known->name, value); break;
-        case member::tokens_base64: read_base64(item.tokens, known->name, value); break;
-        case member::hashes: read_hashes(item.hashes, known->name, value); break;
+        case member::tokens:
+          item.begin_list(item.tokens, *known);
+          read_tokens(item.tokens, value);
+          break;
+        case member::tokens_base64:
+          item.begin_list(item.tokens, *known);
+          read_base64(item.tokens, value);
+          break;
+        case member::hashes:
+          item.begin_list(item.hashes, *known);
+          read_hashes(item.hashes, value);
+          break;
         default: item.note(*known, value);
       }
     }
@@ -53,9 +62,9 @@ class reader {
       const tape_node& key = nodes_[next];
       const std::size_t value = key.next;
       next = nodes_[value].next;
-      if (key.what != kind::string || key.text() != "queries") continue;
+      if (key.what != kind::string || key.text() != "queries" || nodes_[value].what == kind::nil) continue;
       data_.queries = list_slot{};
-      data_.queries.present = nodes_[value].what != kind::nil;
+      data_.queries.present = true;
       data_.queries.is_wrong = nodes_[value].what != kind::array;
       data_.items.clear();
       if (data_.queries.is_wrong) continue;
@@ -68,15 +77,8 @@ class reader {
   }
 
  private:
-  void begin(list_slot& slot, std::string_view name, std::size_t value, std::size_t position) {
-    slot = list_slot{};
-    slot.name = name;
-    slot.present = nodes_[value].what != kind::nil;
-    slot.begin = slot.end = position;
-  }
-
-  void read_tokens(list_slot& slot, std::string_view name, std::size_t value) {
-    begin(slot, name, value, data_.tokens.size());
+  void read_tokens(list_slot& slot, std::size_t value) {
+    slot.begin = slot.end = data_.tokens.size();
     const tape_node& list = nodes_[value];
     if (list.what == kind::binary) {
       token_bytes bytes;
@@ -92,15 +94,14 @@ class reader {
         }
         data_.tokens.push_back(static_cast<std::uint32_t>(token.bits));
       }
-    } else if (slot.present) {
+    } else {
       refuse(slot, refusal_kind::invalid_type);
     }
     slot.end = data_.tokens.size();
   }
 
-  void read_base64(list_slot& slot, std::string_view name, std::size_t value) {
-    begin(slot, name, value, data_.tokens.size());
-    if (!slot.present) return;
+  void read_base64(list_slot& slot, std::size_t value) {
+    slot.begin = slot.end = data_.tokens.size();
     if (nodes_[value].what != kind::string) return refuse(slot, refusal_kind::invalid_type);
     token_bytes bytes;
     if (!bytes.take_base64(nodes_[value].text(), data_.tokens) || !bytes.finish(data_.tokens)) {
@@ -109,10 +110,9 @@ class reader {
     slot.end = data_.tokens.size();
   }
 
-  void read_hashes(list_slot& slot, std::string_view name, std::size_t value) {
-    begin(slot, name, value, data_.hashes.size());
+  void read_hashes(list_slot& slot, std::size_t value) {
+    slot.begin = slot.end = data_.hashes.size();
     const tape_node& list = nodes_[value];
-    if (!slot.present) return;
     if (list.what != kind::array) return refuse(slot, refusal_kind::invalid_type);
     std::size_t index = 0;
     for (std::size_t each = value + 1; each < list.next; each = nodes_[each].next, ++index) {

@@ -36,10 +36,26 @@ struct request_item {
   std::array<std::string_view, member_count> names{};       ///< as the client called it
   list_slot tokens;
   list_slot hashes;
+  std::array<std::string_view, 2> rivals{};  ///< the first two names for one and the same member, when there are any
 
+  /// Takes down a member's value. Null is as good as absent and must not be noted, or it would take the place of a value.
   void note(const known_name& known, std::size_t node) {
+    std::string_view& name = names[static_cast<std::size_t>(known.meaning)];
+    note_rival(name, known.name);
+    name = known.name;
     nodes[static_cast<std::size_t>(known.meaning)] = static_cast<std::uint32_t>(node + 1);
-    names[static_cast<std::size_t>(known.meaning)] = known.name;
+  }
+  /// Begins a long list, whose value is not null either.
+  void begin_list(list_slot& list, const known_name& known) {
+    note_rival(list.name, known.name);
+    list = list_slot{};
+    list.present = true;
+    list.name = known.name;
+  }
+
+ private:
+  void note_rival(std::string_view before, std::string_view now) {
+    if (!before.empty() && before != now && rivals[0].empty()) rivals = {before, now};
   }
 };
 

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
       {R"("seq_hashes":["0x1","99999999999999999999"])", "invalid_value", "seq_hashes", "1"},
       {R"("seq_hashes":[1.0])", "invalid_type", "seq_hashes", "0"},
       {R"("seq_hashes":[99999999999999999999])", "out_of_range", "seq_hashes", "0"},
-      {R"("token_ids":[],"model_name":5)", "invalid_type", "model_name", ""},
+      {R"("token_ids":[],"model":5)", "invalid_type", "model", ""},
       {R"("token_ids":[],"model":"")", "invalid_value", "model", ""},
       {R"("token_ids":[],"model":null)", "missing", "model", ""},
       {R"("token_ids":[],"block_size":0)", "out_of_range", "block_size", ""},
@@ -187,6 +187,51 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
     BOOST_REQUIRE(got->wrong.has_value());
     BOOST_TEST(got->wrong->field == each.field, each.members);
     BOOST_TEST((got->wrong->index ? std::to_string(*got->wrong->index) : "") == each.index, each.members);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(null_is_as_good_as_absent) {
+  // Clients fill in all members they know, under every name they know; the empty ones must not take back what was sent.
+  for (const std::string_view members :
+       {R"("token_ids":[0,1,2,3],"token_ids_b64":null)", R"("token_ids_b64":null,"token_ids":[0,1,2,3])",
+        R"("token_ids":[0,1,2,3],"token_ids":null)", R"("token_ids":[0,1,2,3],"modelname":null,"model_name":null,"model":null)",
+        R"("modelname":null,"token_ids":[0,1,2,3],"seq_hashes":null)"}) {
+    const auto got = read(query_with(members));
+    BOOST_TEST(got->refused() == "", members);
+    BOOST_TEST(got->query.partition.model == "m");
+    BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{0, 1, 2, 3}), per_element);
+  }
+  const auto by_hash = read(query_with(R"("seq_hashes":[7],"block_hash":null,"cache_salt":"s","additional_salt":null)"));
+  BOOST_TEST(hashes_of(*by_hash) == (std::vector<std::uint64_t>{7}), per_element);
+  BOOST_TEST(by_hash->query.partition.salt == "s");
+
+  request_document document;
+  const std::string batch =
+      R"({"queries":[{"model":"a","block_size":1,"token_ids":[1],"token_ids_b64":null,"model_name":null}],"queries":null})";
+  BOOST_TEST(!document.read(batch, wire_form::json, shape::batch).has_value());
+  query_request first;
+  BOOST_TEST_REQUIRE(document.items().size() == 1U);
+  BOOST_TEST(!read_query(document, document.items()[0], query_kind::either, first).has_value());
+  BOOST_TEST(first.tokens.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_two_names_for_one_member) {
+  // Which of them is meant nobody can know, and the order of members says nothing.
+  struct example {
+    std::string_view members;
+    std::string_view first;
+    std::string_view second;
+  };
+  for (const example& each : {example{R"("token_ids":[],"model_name":"m")", "model", "model_name"},
+                              example{R"("token_ids":[],"token_ids_b64":"")", "token_ids", "token_ids_b64"},
+                              example{R"("block_hash":[1],"seq_hashes":[1])", "block_hash", "seq_hashes"},
+                              example{R"("token_ids":[],"cache_salt":"a","additionalsalt":"b")", "cache_salt", "additionalsalt"}}) {
+    const auto got = read(query_with(each.members));
+    BOOST_TEST(got->reason() == "invalid_value", each.members);
+    BOOST_REQUIRE(got->wrong.has_value());
+    BOOST_TEST(got->wrong->field == each.second);
+    BOOST_TEST(got->wrong->sentence.starts_with(std::string(each.first) + " and " + std::string(each.second) + " are"),
+               got->wrong->sentence);
   }
 }
 
@@ -295,6 +340,31 @@ BOOST_AUTO_TEST_CASE(reads_messagepack_alike) {
   BOOST_TEST(read(body, wire_form::msgpack)->reason() == "invalid_msgpack");
   BOOST_TEST(read("\xc0", wire_form::msgpack)->reason() == "invalid_type");
   BOOST_TEST(read("", wire_form::msgpack)->reason() == "invalid_msgpack");
+}
+
+BOOST_AUTO_TEST_CASE(takes_members_and_their_names_in_messagepack_alike) {
+  // Null erases nothing, two names are one too many.
+  for (const bool is_null : {true, false}) {
+    std::string body;
+    msgpack_writer out(body);
+    out.map(6);
+    out.string("model");
+    out.string("m");
+    out.string("modelname");
+    is_null ? out.nil() : out.string("m");
+    out.string("block_size");
+    out.unsigned_integer(1);
+    out.string("token_ids");
+    out.array(1);
+    out.unsigned_integer(5);
+    for (const char* name : {"token_ids_b64", "seq_hashes"}) {
+      out.string(name);
+      out.nil();
+    }
+    const auto got = read(body, wire_form::msgpack);
+    BOOST_TEST(got->reason() == (is_null ? "" : "invalid_value"));
+    if (is_null) BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{5}), per_element);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(refuses_strings_that_are_no_text) {
