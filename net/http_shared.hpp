@@ -38,7 +38,7 @@ class byte_budget {
 class budget_share {
  public:
   static constexpr std::size_t free_bytes = 64U << 10;
-  static constexpr std::size_t step_bytes = 1U << 20;  ///< taken at a time
+  static constexpr std::size_t step_bytes = 1U << 20;  ///< taken at a time, while there is as much
 
   explicit budget_share(byte_budget& from) : from_(from) {}
   ~budget_share() { from_.give_back(taken_); }
@@ -48,8 +48,12 @@ class budget_share {
   /// Makes the share cover `bytes`. False when the budget does not allow it.
   [[nodiscard]] bool cover(std::size_t bytes) noexcept {
     if (bytes <= free_bytes || bytes <= taken_) return true;
-    const std::size_t more = (bytes - taken_ + step_bytes - 1) / step_bytes * step_bytes;
-    if (!from_.take(more)) return false;
+    const std::size_t needed = bytes - taken_;
+    std::size_t more = (needed + step_bytes - 1) / step_bytes * step_bytes;
+    if (!from_.take(more)) {
+      more = needed;  // the last of a budget need not be a whole step
+      if (!from_.take(more)) return false;
+    }
     taken_ += more;
     return true;
   }

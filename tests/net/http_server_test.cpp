@@ -213,6 +213,17 @@ BOOST_AUTO_TEST_CASE(bounds_the_memory_of_all_bodies) {
   BOOST_TEST(holder.receive().body == "2097152");
 }
 
+BOOST_AUTO_TEST_CASE(takes_any_body_within_the_limit_while_the_budget_is_unused) {
+  // A budget that is small, but larger than the largest body, is for one body at least; it was refused for ever.
+  const server_fixture under_test(with([](http_settings& settings) {
+    settings.max_body_bytes = 100'000;
+    settings.body_budget_bytes = 150'000;
+  }));
+  for (int i = 0; i < 3; ++i) {
+    BOOST_TEST(test::ask(under_test.port(), "POST", "/size", std::string(100'000, 'x')).body == "100000");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(serves_others_beside_many_idle_connections) {
   // Routers keep pools; most of their connections do nothing most of the time.
   const server_fixture under_test;

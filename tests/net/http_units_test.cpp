@@ -270,6 +270,19 @@ BOOST_AUTO_TEST_CASE(shares_the_body_budget) {
     BOOST_TEST(!small.cover(100'000));
   }
   BOOST_TEST(budget.taken() == 0U);
+
+  byte_budget narrow(150'000);  // less than a step
+  {
+    budget_share only(narrow);
+    BOOST_TEST(only.cover(70'000));
+    BOOST_TEST(only.cover(100'000));
+    BOOST_TEST(narrow.taken() == 100'000U);
+    budget_share another(narrow);
+    BOOST_TEST(!another.cover(70'000));
+    BOOST_TEST(only.cover(150'000));
+    BOOST_TEST(!only.cover(150'001));
+  }
+  BOOST_TEST(narrow.taken() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(writes_dates_the_way_http_wants_them) {
