@@ -44,6 +44,27 @@ std::string media_type(std::string_view header) {
   return type;
 }
 
+/// What a client says a media type is worth to it, in thousandths (RFC 9110, section 12.4.2); 1,000 when it does not say, or not so.
+unsigned quality_of(std::string_view range) {
+  constexpr unsigned most = 1'000;
+  for (std::size_t mark = range.find(';'); mark != std::string_view::npos; mark = range.find(';')) {
+    range.remove_prefix(mark + 1);
+    range.remove_prefix(std::min(range.find_first_not_of(" \t"), range.size()));
+    if (!range.starts_with("q=") && !range.starts_with("Q=")) continue;
+    const std::string_view digits = range.substr(2, range.find_first_of("; \t") - 2);
+    if (!digits.starts_with('0')) return most;
+    unsigned quality = 0;
+    unsigned worth = most;
+    for (std::size_t i = 2; i < std::min<std::size_t>(digits.size(), 5) && digits[1] == '.'; ++i) {
+      if (digits[i] < '0' || digits[i] > '9') return most;
+      worth /= 10;
+      quality += worth * static_cast<unsigned>(digits[i] - '0');
+    }
+    return quality;
+  }
+  return most;
+}
+
 bool is_msgpack(std::string_view type) {
   return type == "application/msgpack" || type == "application/x-msgpack" || type == "application/vnd.msgpack";
 }
@@ -94,14 +115,20 @@ std::optional<wire_form> body_form(std::string_view content_type, std::string_vi
 }
 
 wire_form accepted_form(std::string_view accept, wire_form otherwise) {
+  wire_form best = otherwise;
+  unsigned best_quality = 0;
   while (!accept.empty()) {
     const std::string_view one = accept.substr(0, accept.find(','));
     accept.remove_prefix(std::min(accept.size(), one.size() + 1));
     const std::string type = media_type(one);
-    if (is_msgpack(type)) return wire_form::msgpack;
-    if (type == "application/json") return wire_form::json;
+    const bool is_packed = is_msgpack(type);
+    if (!is_packed && type != "application/json") continue;
+    const unsigned quality = quality_of(one);
+    if (quality <= best_quality) continue;
+    best = is_packed ? wire_form::msgpack : wire_form::json;
+    best_quality = quality;
   }
-  return otherwise;
+  return best;
 }
 
 }  // namespace kvc::net

@@ -26,7 +26,7 @@ struct http_target {
 /// label is read as JSON. Nothing when the type is one we do not read and the body is not an object in JSON.
 [[nodiscard]] std::optional<wire_form> body_form(std::string_view content_type, std::string_view content_encoding, std::string_view body);
 
-/// The form the client accepts; `otherwise` when it has no wish that we can meet.
+/// The form the client likes best, by its quality values and then by their order; `otherwise` when it has no wish that we can meet.
 [[nodiscard]] wire_form accepted_form(std::string_view accept, wire_form otherwise);
 
 }  // namespace kvc::net

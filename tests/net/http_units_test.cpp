@@ -71,6 +71,13 @@ BOOST_AUTO_TEST_CASE(knows_the_form_of_bodies_and_answers) {
   BOOST_TEST((accepted_form("*/*", wire_form::msgpack) == wire_form::msgpack));
   BOOST_TEST((accepted_form("text/html, application/json;q=0.9", wire_form::msgpack) == wire_form::json));
   BOOST_TEST((accepted_form("application/x-msgpack", wire_form::json) == wire_form::msgpack));
+  BOOST_TEST((accepted_form("application/json;q=0, application/msgpack", wire_form::json) == wire_form::msgpack));
+  BOOST_TEST((accepted_form("application/msgpack;q=0.5, application/json", wire_form::msgpack) == wire_form::json));
+  BOOST_TEST((accepted_form("application/json ; v=1 ; Q=0.25,application/msgpack;q=0.251", wire_form::json) == wire_form::msgpack));
+  BOOST_TEST((accepted_form("application/json, application/msgpack", wire_form::msgpack) == wire_form::json));
+  BOOST_TEST((accepted_form("application/msgpack;q=1.000, application/json;q=1", wire_form::json) == wire_form::msgpack));
+  BOOST_TEST((accepted_form("application/msgpack;q=0.0", wire_form::json) == wire_form::json));
+  BOOST_TEST((accepted_form("application/msgpack;q=, application/json;q=0.9", wire_form::json) == wire_form::msgpack));
 }
 
 BOOST_AUTO_TEST_CASE(finds_routes) {
