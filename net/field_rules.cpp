@@ -8,6 +8,15 @@ namespace kvc::net {
 
 using kind = tape_node::kind;
 
+namespace {
+
+/// An integer too large for 64 bits is read as a real number.
+bool is_huge(const tape_node& node) {
+  return node.what == kind::real && (node.number >= 18446744073709551616.0 || node.number < -9223372036854775808.0);
+}
+
+}  // namespace
+
 field_rules::field_rules(const request_document& document, const request_item& item) : document_(document), item_(item) {
   const auto& [first, second] = item.rivals;
   if (first.empty()) return;
@@ -59,9 +68,9 @@ bool field_rules::number(member wanted, std::uint64_t least, std::uint64_t most,
   const tape_node* const node = value(wanted);
   if (wrong_ || node == nullptr) return false;
   const std::string name = name_of(wanted);
-  if (!node->is_integer()) {
+  if (!node->is_integer() && !is_huge(*node)) {
     refuse(refusal_kind::invalid_type, name + " must be an integer", name);
-  } else if (node->what == kind::negative_integer || node->bits < least || node->bits > most) {
+  } else if (!node->is_integer() || node->what == kind::negative_integer || node->bits < least || node->bits > most) {
     refuse(refusal_kind::out_of_range, name + " must be between " + std::to_string(least) + " and " + std::to_string(most), name);
   } else {
     out = node->bits;
