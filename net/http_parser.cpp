@@ -58,6 +58,8 @@ struct growing_body {
   };
 };
 
+constexpr std::size_t most_empty_lines = 8;
+
 /// What the library tells of each chunk that begins.
 struct chunk_counter {
   void operator()(std::uint64_t, boost::beast::string_view, error_code&) { ++seen; }
@@ -95,6 +97,7 @@ struct request_parser::state {
   }
 
   std::optional<http::request_parser<growing_body>> parser;  ///< the library's serves for one request; the memory serves for all
+  std::size_t empty_lines = 0;                               ///< before the request
   bool head_told = false;
   std::string_view fault;   ///< of a head that is HTTP but not taken
   bool is_chunked = false;  ///< known once the head is told
@@ -112,6 +115,7 @@ void request_parser::begin() {
   parser.header_limit(static_cast<std::uint32_t>(max_header_bytes_));
   parser.body_limit(max_body_bytes_);
   parser.eager(false);
+  state_->empty_lines = 0;
   state_->head_told = false;
   state_->is_chunked = false;
   state_->fault = {};
@@ -128,9 +132,23 @@ void request_parser::end() noexcept {
   if (state_) state_->parser.reset();
 }
 
+/// Some clients end a body with a line end that is not part of it, and it comes before the next request (RFC 9112, section 2.2). True when
+/// nothing else is there yet.
+bool request_parser::skip_empty_lines(std::span<const char> bytes, std::size_t& used) {
+  constexpr std::string_view line_end = "\r\n";
+  std::string_view rest(bytes.data(), bytes.size());
+  while (state_->empty_lines < most_empty_lines && rest.starts_with(line_end)) {
+    rest.remove_prefix(line_end.size());
+    ++state_->empty_lines;
+  }
+  used = bytes.size() - rest.size();
+  return rest.empty() || (state_->empty_lines < most_empty_lines && rest == line_end.substr(0, 1));
+}
+
 request_parser::fed request_parser::feed(std::span<const char> bytes) {
   auto& parser = *state_->parser;
   fed result;
+  if (!parser.got_some() && skip_empty_lines(bytes, result.used)) return result;
   for (;;) {
     if (parser.is_header_done() && !state_->head_told) {
       state_->head_told = true;
@@ -193,6 +211,9 @@ std::string_view request_parser::what_is_bad() const {
   return state_->fault.empty() ? std::string_view("this is not a well-formed HTTP request") : state_->fault;
 }
 
+bool request_parser::has_begun() const {
+  return state_->parser->got_some();
+}
 bool request_parser::has_body() const { return !state_->parser->is_done(); }
 std::string& request_parser::body() { return state_->parser->get().body(); }
 

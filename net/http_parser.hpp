@@ -44,6 +44,8 @@ class request_parser {
   };
   [[nodiscard]] fed feed(std::span<const char> bytes);
 
+  /// False while no byte of the request has come; up to eight empty lines may stand before it.
+  [[nodiscard]] bool has_begun() const;
   [[nodiscard]] std::string_view method() const;
   [[nodiscard]] std::string_view target() const;
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -61,6 +63,7 @@ class request_parser {
  private:
   struct state;
   void begin_chunks();
+  [[nodiscard]] bool skip_empty_lines(std::span<const char> bytes, std::size_t& used);
 
   std::unique_ptr<state> state_;
   std::size_t max_header_bytes_;

@@ -133,7 +133,11 @@ void append_reply_head(std::string& head, const http_reply& reply, bool keep_ali
     head.append("\r\nTransfer-Encoding: chunked");
   }
   for (const auto& [name, value] : reply.headers) head.append("\r\n").append(name).append(": ").append(value);
-  if (!keep_alive) head.append("\r\nConnection: close");
+  if (!keep_alive) {
+    head.append("\r\nConnection: close");
+  } else if (framing == body_framing::connection) {
+    head.append("\r\nConnection: keep-alive");  // clients that know no chunks are HTTP/1.0 and close unless they are told
+  }
   head.append("\r\n\r\n");
 }
 

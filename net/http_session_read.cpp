@@ -142,6 +142,10 @@ http_session::wants http_session::read() {
   if (wants_ == wants::request) parser_.begin();
   const step now = feed();
   if (now == step::needs_more) {
+    if (wants_ == wants::request && bytes_.empty() && !parser_.has_begun()) {
+      parser_.end();  // an empty line behind the last request begins none: the connection rests as before
+      return wants::request;
+    }
     if (wants_ == wants::request) set_deadline(steady::now() + shared_.settings.header_timeout);
     return wants::head;
   }

@@ -258,6 +258,30 @@ BOOST_AUTO_TEST_CASE(closes_when_the_client_says_so) {
   BOOST_TEST(old.is_closed());
 }
 
+BOOST_AUTO_TEST_CASE(keeps_the_connection_of_an_old_client_that_asks_for_it) {
+  // HTTP/1.0 closes unless both sides say otherwise; ApacheBench would wait for the end of the connection.
+  const server_fixture under_test;
+  raw_client client = under_test.connect();
+  for (int i = 0; i < 2; ++i) {
+    client.send("GET /size HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    const raw_answer answer = client.receive();
+    BOOST_TEST(answer.body == "0");
+    BOOST_TEST(answer.header("connection") == "keep-alive");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(takes_an_empty_line_behind_a_request_for_nothing) {
+  // Neither as a bad request nor as the beginning of one, which would have to come soon.
+  const server_fixture under_test(with([](http_settings& settings) { settings.header_timeout = 1ms; }), 1);
+  raw_client client = under_test.connect();
+  client.send(raw_client::request("POST", "/echo", "a") + "\r\n");
+  BOOST_TEST(client.receive().body == "a");
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/wait?patience=50", "the deadline of a head has passed").status == 200);
+  BOOST_TEST(client.ask("POST", "/echo", "b").body == "b");
+  client.send("\r\n" + raw_client::request("POST", "/echo", "c"));
+  BOOST_TEST(client.receive().body == "c");
+}
+
 BOOST_AUTO_TEST_CASE(refuses_a_form_it_does_not_read) {
   // With 415, so that the client looks at its headers and not at its JSON.
   const server_fixture under_test;

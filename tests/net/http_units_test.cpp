@@ -141,6 +141,21 @@ BOOST_AUTO_TEST_CASE(parses_requests_however_they_are_cut) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(skips_some_empty_lines_before_a_request) {
+  // Old clients send one behind a body; one without end is no request.
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (std::size_t lines = 0; lines <= 9; ++lines) {
+    std::string text;
+    for (std::size_t i = 0; i < lines; ++i) text += "\r\n";
+    for (const std::size_t piece : {1U, 3U, 10'000U}) {
+      request_parser parser(1'024, 64);
+      parser.begin();
+      BOOST_TEST(!parser.has_begun());
+      BOOST_TEST((feed_all(parser, text + request, piece) == (lines <= 8 ? step::complete : step::bad)), lines);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(holds_limits_to_the_byte) {
   // Limit and limit + 1 are different answers, whichever way the length is told.
   const auto sized = [](std::size_t bytes) {
