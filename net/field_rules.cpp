@@ -1,5 +1,6 @@
 #include "net/field_rules.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "net/extra_keys.hpp"
@@ -13,6 +14,25 @@ namespace {
 /// An integer too large for 64 bits is read as a real number.
 bool is_huge(const tape_node& node) {
   return node.what == kind::real && (node.number >= 18446744073709551616.0 || node.number < -9223372036854775808.0);
+}
+
+bool is_plain_key(const extra_key& key) {
+  using enum extra_key::kind;
+  return key.what == text || key.what == bytes || key.what == unsigned_integer || key.what == negative_integer;
+}
+
+/// As the typed keys of newer vLLM do.
+bool says_its_type(const extra_key& map) {
+  for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
+    if (map.items[i].data == "type" && map.items[i + 1].what == extra_key::kind::text) return true;
+  }
+  return false;
+}
+
+/// Whether an engine could report this key. Others would be hashed as well, and match nothing.
+bool is_reported_key(const extra_key& key) {
+  if (key.what == extra_key::kind::list) return std::ranges::all_of(key.items, is_plain_key);
+  return key.what == extra_key::kind::map ? says_its_type(key) : is_plain_key(key);
 }
 
 }  // namespace
@@ -122,7 +142,8 @@ void field_rules::extra_keys(std::string_view lora, std::string_view salt, std::
   tape_value block = tape_value(document_.nodes(), static_cast<std::uint32_t>(node - document_.nodes())).first();
   std::vector<extra_key> keys;
   for (std::size_t i = 0; i < node->length; ++i, block = block.next()) {
-    if (!read_extra_keys(block, keys)) {
+    const bool is_list = !block.has_value() || block.is(kind::array);
+    if (!is_list || !read_extra_keys(block, keys) || !std::ranges::all_of(keys, is_reported_key)) {
       return refuse(refusal_kind::invalid_type, "an entry of " + name + " must be null or a list of strings, integers, bytes or pairs", name, i);
     }
     extra_key_filter filter;  // engines repeat in the keys what the partition says already

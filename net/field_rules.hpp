@@ -33,7 +33,8 @@ class field_rules {
   void boolean(member wanted, bool& out);
   /// A list of strings. True when the member was there.
   bool texts(member wanted, std::vector<std::string>& out);
-  /// Per element: null or a list of strings, integers, bytes and lists of these, in the canonical bytes that enter a hash; none: "".
+  /// Per element: null or a list of strings, integers, bytes, lists of these and maps with a `type`, in the canonical bytes that enter a
+  /// hash; none: "". What no engine reports would match nothing, and is refused.
   /// What names the adapter or the salt is left out, see extra_keys.hpp.
   void extra_keys(std::string_view lora, std::string_view salt, std::vector<std::string>& out);
   /// A long list that must be there. `what` says what its elements are.

@@ -45,7 +45,8 @@ constexpr std::string_view schemas = R"json({
  "token_ids":{"type":"array","items":{"type":"integer","minimum":0,"maximum":4294967295},
   "description":"The prompt; only complete blocks count. In MessagePack also a bin of little-endian u32"},
  "token_ids_b64":{"type":"string","contentEncoding":"base64","description":"Instead of token_ids: little-endian u32"},
- "extra_keys":{"type":["array","null"],"description":"Per block: null or the extra keys the engine hashes with it"}},
+ "extra_keys":{"type":["array","null"],"items":{"type":["array","null"]},
+  "description":"Per block: null, or what the engine hashes with it: strings, integers, bytes, pairs of these, maps with a type"}},
  "anyOf":[{"required":["token_ids"]},{"required":["token_ids_b64"]}]}]},
 "HashQuery":{"allOf":[{"$ref":"#/components/schemas/Scope"},{"$ref":"#/components/schemas/Filters"},{"type":"object",
  "required":["seq_hashes"],"properties":{

@@ -194,6 +194,23 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(refuses_extra_keys_that_no_engine_reports) {
+  // They would enter the hashes and match nothing, which looks like an empty cache.
+  for (const std::string keys : {"[5]", "[true]", R"(["x"])", R"([{"a":1}])", "[[1.5]]", "[[null]]", "[[true]]", R"([[{"a":1}]])",
+                                 "[[[null]]]", "[[[[1]]]]", R"([[["x",1.5]]])"}) {
+    const auto got = read(query_with(R"("token_ids":[],"extra_keys":[null,)" + keys.substr(1)));
+    BOOST_TEST(got->reason() == "invalid_type", keys);
+    BOOST_REQUIRE(got->wrong.has_value());
+    BOOST_TEST(got->wrong->field == "extra_keys");
+    BOOST_TEST(got->wrong->index.value() == 1U);
+    BOOST_TEST(got->wrong->sentence.find("null or a list of strings, integers, bytes or pairs") != std::string::npos);
+  }
+  const auto good =
+      read(query_with(R"("token_ids":[],"extra_keys":[null,[],["a",-5,["image",7]],[{"type":"mm","identifier":"i","offset":null}]])"));
+  BOOST_TEST(good->refused() == "");
+  BOOST_TEST(good->query.extra_keys.size() == 4U);
+}
+
 BOOST_AUTO_TEST_CASE(null_is_as_good_as_absent) {
   // Clients fill in all members they know, under every name they know; the empty ones must not take back what was sent.
   for (const std::string_view members :
