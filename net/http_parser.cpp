@@ -98,6 +98,7 @@ struct request_parser::state {
 
   std::optional<http::request_parser<growing_body>> parser;  ///< the library's serves for one request; the memory serves for all
   std::size_t empty_lines = 0;                               ///< before the request
+  std::size_t head_bytes = 0;                                ///< used so far
   bool head_told = false;
   std::string_view fault;   ///< of a head that is HTTP but not taken
   bool is_chunked = false;  ///< known once the head is told
@@ -116,6 +117,7 @@ void request_parser::begin() {
   parser.body_limit(max_body_bytes_);
   parser.eager(false);
   state_->empty_lines = 0;
+  state_->head_bytes = 0;
   state_->head_told = false;
   state_->is_chunked = false;
   state_->fault = {};
@@ -172,6 +174,14 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
     const std::size_t content = parser.get().body().size();
     const std::size_t used = parser.put(asio::const_buffer(rest.data(), rest.size()), failed);
     result.used += used;
+    if (!state_->head_told && (!failed || failed == http::error::need_more)) {
+      // The library's limit is for what it has not used yet: fields that come one by one would never reach it.
+      state_->head_bytes += used;
+      if (state_->head_bytes + (failed ? rest.size() - used : 0) > max_header_bytes_) {
+        result.now = step::head_too_large;
+        return result;
+      }
+    }
     if (state_->is_chunked && (!failed || failed == http::error::need_more)) {
       state_->framing += used - (parser.get().body().size() - content);
       if (state_->is_over(failed ? rest.size() - used : 0, max_header_bytes_)) {
