@@ -67,8 +67,10 @@ std::string choose_file(const config_inputs& inputs, const std::string& of_flag)
   if (!of_flag.empty()) return of_flag;
   const auto named = inputs.variables.find("CONDUCTOR_CONFIG_PATH");
   if (named != inputs.variables.end() && !named->second.empty()) return named->second;
+  // One that may not be looked at is there: what it says, tokens among it, must not silently be left out. Reading it tells the reason.
   std::error_code ignored;
-  return std::filesystem::exists(inputs.default_file, ignored) ? inputs.default_file : "";
+  const bool is_missing = std::filesystem::status(inputs.default_file, ignored).type() == std::filesystem::file_type::not_found;
+  return is_missing ? "" : inputs.default_file;
 }
 
 void check_together(configuration& config) {

@@ -18,7 +18,7 @@ using environment = std::map<std::string, std::string>;
 struct config_inputs {
   std::vector<std::string> arguments;  ///< without the program's name
   environment variables;
-  std::string default_file = "/etc/kv-conductor/kv-conductor.json";  ///< read when no other is named and it exists
+  std::string default_file = "/etc/kv-conductor/kv-conductor.json";  ///< read when no other is named, unless there is none
   std::string standard_error;  ///< device:inode of standard error, as JOURNAL_STREAM would name it; empty: unknown
 };
 

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <boost/test/unit_test.hpp>
 
 #include "app/config_fields.hpp"
@@ -146,6 +148,24 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_missing_or_no_json_is_told_with_path_and_lin
   BOOST_TEST(has_line(read_text("{\n\"lanes\": 1\n\"pin_lanes\": true}").errors, {"conductor.json:3: not JSON"}));
   BOOST_TEST(has_line(read_text("[]").errors, {"not a JSON object"}));
   BOOST_TEST(has_line(read_text("{} {}").errors, {"not JSON"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_default_file_that_cannot_be_looked_at_is_an_error_and_one_that_is_not_there_is_none) {
+  // Taken for missing, it would start the service open to everybody: on every address and without its tokens.
+  const test::temporary_folder folder;
+  const std::string loop = folder.file("loop");
+  std::filesystem::create_symlink(loop, loop);
+  app::config_inputs inputs = bare_inputs();
+  for (const std::string& path : {loop, loop + "/kv-conductor.json", folder.path().string()}) {
+    inputs.default_file = path;
+    BOOST_TEST(has_line(app::read_config(inputs).errors, {path, "cannot be read: "}), path);
+  }
+
+  const test::temporary_file no_folder("{}");
+  for (const std::string& path : {folder.file("none"), folder.file("none/kv-conductor.json"), no_folder.path() + "/kv-conductor.json"}) {
+    inputs.default_file = path;
+    BOOST_TEST(app::read_config(inputs).errors.empty(), path);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_body_budget_below_the_largest_body_is_refused) {
