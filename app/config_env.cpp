@@ -70,7 +70,7 @@ void read_coordinator_variable(const std::string& name, const std::string& text,
 
 std::vector<found_value> read_environment(const environment& variables, std::vector<std::string>& warnings) {
   // Read by the scripts that set up and run the project, which may export them to us.
-  constexpr std::array<std::string_view, 2> of_scripts{"KVC_NO_INSTALL", "KVC_TRACE"};
+  constexpr std::array<std::string_view, 3> of_scripts{"KVC_JOBS", "KVC_NO_INSTALL", "KVC_TRACE"};
   std::vector<found_value> found;
   // First, so that the server's own names outrank them.
   for (const auto& [name, text] : variables) {

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_errors_that_suggest_the_nearest) {
 BOOST_AUTO_TEST_CASE(an_unknown_variable_is_only_a_warning) {
   // Other programs may use the prefix; an error would make them ours to forbid.
   app::config_inputs inputs = bare_inputs();
-  inputs.variables = {{"KVC_LANS", "3"}, {"KVC_NO_INSTALL", "1"}};
+  inputs.variables = {{"KVC_LANS", "3"}, {"KVC_NO_INSTALL", "1"}, {"KVC_JOBS", "2"}};
 
   const app::configuration config = app::read_config(inputs);
 
