@@ -11,6 +11,7 @@ of the prompt; the answer for every engine and rank is compared with what the en
 
 Usage: kv-conductor-sim [flags]
        kv-conductor-sim mp [flags]    stand-in MP servers for the fleet coordinator; `mp --help` teaches them
+       kv-conductor-sim store [flags] a stand-in store for probes and prefetches; `store --help` teaches them
 
 Requests
   --trace FILE           a Mooncake request trace (JSON lines); without it requests are generated
