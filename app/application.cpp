@@ -100,7 +100,8 @@ exit_code application::start() {
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
   if (const auto unreadable = coordinator_.load_quotas()) {
-    log::error(log::module::app, "cannot read the quotas", {{"file", values_.coordinator.quota_file}, {"reason", *unreadable}});
+    log::error(log::module::app, "cannot read the quotas",
+               {{"setting", "coordinator_quota_file"}, {"file", values_.coordinator.quota_file}, {"reason", *unreadable}});
     return exit_code::failed;
   }
   if (!listen()) return exit_code::failed;

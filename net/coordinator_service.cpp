@@ -185,11 +185,7 @@ coordinator_service::~coordinator_service() = default;
 
 std::optional<std::string> coordinator_service::load_quotas() {
   coordinator_context& context = state_->context;
-  std::optional<std::string> unreadable = context.saved_quotas.load(context.tables.quotas);
-  if (!unreadable && context.saved_quotas.is_used()) {
-    log::info(log::module::fleet, "quotas read", {{"file", context.settings.quota_file}, {"quotas", context.tables.quotas.all().size()}});
-  }
-  return unreadable;
+  return context.saved_quotas.load(context.tables.quotas);
 }
 
 void coordinator_service::start() {

@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include "net/errc.hpp"
 #include "net/field_reading.hpp"
 #include "net/json_tree.hpp"
+#include "net/log.hpp"
 
 namespace kvc::net {
 namespace {
@@ -79,20 +78,20 @@ bool take_quota(const tape_value& row, core::quota_table& into) {
   return salt.is(tape_node::kind::string) && bytes && into.set(salt.text(), *bytes).has_value();
 }
 
-}  // namespace
-
-quota_file::quota_file(asio::any_io_executor home, std::string path)
-    : path_(std::move(path)), home_(std::move(home)), finished_(home_, asio::steady_timer::time_point::max()) {
-  if (is_used()) writer_ = std::make_unique<asio::thread_pool>(1);
+/// The whole file. Answers 0, or the system's number of what is wrong.
+int read_all(const std::string& path, std::string& text) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  std::string chunk(std::size_t{64} << 10, '\0');
+  ssize_t got = 0;
+  while ((got = ::read(file, chunk.data(), chunk.size())) > 0) text.append(chunk, 0, static_cast<std::size_t>(got));
+  const int failed = got < 0 ? errno : 0;
+  static_cast<void>(::close(file));
+  return failed;
 }
-quota_file::~quota_file() = default;
 
-std::optional<std::string> quota_file::load(core::quota_table& into) const {
-  std::error_code ignored;
-  if (!is_used() || !std::filesystem::exists(path_, ignored)) return std::nullopt;
-  std::ifstream file(path_, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) return "it cannot be read";
+/// Puts what the text says into the table. Answers what is wrong with it.
+std::optional<std::string> take_all(const std::string& text, core::quota_table& into) {
   json_tree tree;
   if (const auto wrong = tree.parse(text)) return wrong->what + " at byte " + std::to_string(wrong->offset);
   const tape_value limit = find_member(tree.root(), "default_limit_gb");
@@ -106,6 +105,29 @@ std::optional<std::string> quota_file::load(core::quota_table& into) const {
     if (i + 1 < quotas.length()) each = each.next();
   }
   into.set_default_limit(default_bytes);
+  return std::nullopt;
+}
+
+}  // namespace
+
+quota_file::quota_file(asio::any_io_executor home, std::string path)
+    : path_(std::move(path)), home_(std::move(home)), finished_(home_, asio::steady_timer::time_point::max()) {
+  if (is_used()) writer_ = std::make_unique<asio::thread_pool>(1);
+}
+quota_file::~quota_file() = default;
+
+std::optional<std::string> quota_file::load(core::quota_table& into) const {
+  if (!is_used()) return std::nullopt;
+  std::string text;
+  const int failed = read_all(path_, text);
+  if (failed == ENOENT || failed == ENOTDIR) {
+    log::info(log::module::fleet, "no quota file yet", {{"file", path_}});
+    return std::nullopt;
+  }
+  // A file that cannot be looked at may hold the quotas that keep everything from being deleted.
+  if (failed != 0) return std::generic_category().message(failed);
+  if (std::optional<std::string> wrong = take_all(text, into)) return wrong;
+  log::info(log::module::fleet, "quotas read", {{"file", path_}, {"quotas", into.all().size()}});
   return std::nullopt;
 }
 

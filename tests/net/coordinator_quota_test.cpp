@@ -206,6 +206,18 @@ BOOST_AUTO_TEST_CASE(a_quota_file_that_cannot_be_understood_stops_the_start) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_quota_file_that_cannot_be_looked_at_is_not_one_that_is_missing) {
+  // As above: without the quotas it may hold, everything would be deleted.
+  const temporary_folder folder;
+  coordinator_options options;
+  const std::string loop = folder.file("loop");
+  std::filesystem::create_symlink(loop, loop);
+  for (const std::string& path : {loop, loop + "/quotas.json", folder.path().string()}) {
+    options.coordinator.quota_file = path;
+    BOOST_CHECK_THROW(coordinator_fixture{options}, std::runtime_error);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_quota_that_could_not_be_written_is_not_confirmed) {
   const temporary_folder folder;
   coordinator_options options;

@@ -154,6 +154,16 @@ BOOST_AUTO_TEST_CASE(a_port_that_is_taken_is_named) {
   BOOST_TEST(has(output, "cannot listen address=127.0.0.1:" + port), output);
 }
 
+BOOST_AUTO_TEST_CASE(quotas_that_cannot_be_read_are_named_with_their_setting_and_missing_ones_are_told_as_such) {
+  // "quotas=0" would read like a file that somebody has emptied.
+  std::string output;
+  BOOST_TEST(run_to_end({"--coordinator-quota-file=/tmp", "--http-host=127.0.0.1", "--http-ports=0"}, output) == 1);
+  BOOST_TEST(has(output, "setting=coordinator_quota_file file=/tmp reason=\"Is a directory\""), output);
+
+  const conductor_process server({"--coordinator-quota-file=/nonexistent/quotas.json"});
+  BOOST_TEST(has(server.output(), "no quota file yet file=/nonexistent/quotas.json"), server.output());
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_of_the_log_that_goes_away_does_not_stop_the_service) {
   // `kv-conductor 2>&1 | head` must not take the index down.
   conductor_process server({"--log-level=debug"});
