@@ -48,7 +48,7 @@ void apply_file(configuration& config, const std::string& path) {
   }
   config.file = path;
   file_contents contents = parse_config_file(text, path);
-  if (!contents.error.empty()) config.errors.push_back(contents.error);
+  config.errors.insert(config.errors.end(), contents.errors.begin(), contents.errors.end());
   std::vector<found_value> found;
   for (auto& [key, value] : contents.values) {
     const field_info* const field = find_field(key);

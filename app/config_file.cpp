@@ -54,7 +54,7 @@ void add_entry(std::vector<publisher_entry>& entries, std::string name, json::va
 
 /// Entries by name, where the name is the `id` of those that give none, or a list of them.
 void read_entries(const char* key, const char* id, json::value& from, const std::string& path, std::vector<publisher_entry>& entries,
-                  std::string& error) {
+                  std::vector<std::string>& errors) {
   if (from.is_object()) {
     for (auto& [name, entry] : from.get_object()) {
       const json::string_view named = name;
@@ -66,7 +66,7 @@ void read_entries(const char* key, const char* id, json::value& from, const std:
       add_entry(entries, std::string(key) + "[" + std::to_string(index++) + "]", std::move(entry), id, nullptr);
     }
   } else {
-    error = std::string(key) + " is neither an object of registrations by name nor a list of them (from " + path + ")";
+    errors.push_back(std::string(key) + " is neither an object of registrations by name nor a list of them (from " + path + ")");
   }
   for (publisher_entry& each : entries) each.source = path;
 }
@@ -111,19 +111,19 @@ file_contents parse_config_file(const std::string& text, const std::string& path
   }
   if (failure) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(read, text.size())), '\n');
-    contents.error = path + ":" + std::to_string(line) + ": not JSON: " + failure.message();
+    contents.errors.push_back(path + ":" + std::to_string(line) + ": not JSON: " + failure.message());
     return contents;
   }
   json::value document = parser.release();
   if (!document.is_object()) {
-    contents.error = path + ": the configuration is not a JSON object";
+    contents.errors.push_back(path + ": the configuration is not a JSON object");
     return contents;
   }
   for (auto& [key, value] : document.get_object()) {
     if (key == "kvevent_instance") {
-      read_entries("kvevent_instance", "instance_id", value, path, contents.publishers, contents.error);
+      read_entries("kvevent_instance", "instance_id", value, path, contents.publishers, contents.errors);
     } else if (key == "stores") {
-      read_entries("stores", "backend_id", value, path, contents.stores, contents.error);
+      read_entries("stores", "backend_id", value, path, contents.stores, contents.errors);
     } else {
       contents.values.emplace_back(std::string(key), to_raw(value));
     }

@@ -10,9 +10,9 @@
 
 namespace kvc::app {
 
-/// What a file says. `error` is one complete line and then nothing else is set.
+/// What a file says. `errors` are complete lines; what they are not about is set all the same.
 struct file_contents {
-  std::string error;
+  std::vector<std::string> errors;
   std::vector<std::pair<std::string, raw_value>> values;  ///< every member but the two below, in the file's order
   std::vector<publisher_entry> publishers;                ///< the members of `kvevent_instance`
   std::vector<publisher_entry> stores;                    ///< the members of `stores`

@@ -14,6 +14,10 @@ using kvc::app::exit_code;
 
 void print(std::FILE* where, const std::string& text) { static_cast<void>(std::fputs(text.c_str(), where)); }
 
+void show_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) print(stderr, "kv-conductor: warning: " + warning + "\n");
+}
+
 /// Shows every fault, one line each. True when there is none.
 bool show_errors(const std::vector<std::string>& errors) {
   for (const std::string& error : errors) print(stderr, "kv-conductor: " + error + "\n");
@@ -30,12 +34,17 @@ exit_code run(int argc, const char* const* argv) {
     print(stdout, "kv-conductor " KVC_VERSION "\n");
     return exit_code::stopped;
   }
+  // A server that starts logs its warnings, in the form its log has.
+  if (!config.errors.empty() || config.wanted != command::serve) show_warnings(config.warnings);
   if (!show_errors(config.errors)) return exit_code::bad_configuration;
   if (config.wanted == command::serve) return kvc::app::application(std::move(config.values), config.warnings).run();
 
-  for (const std::string& warning : config.warnings) print(stderr, "kv-conductor: warning: " + warning + "\n");
   kvc::core::medium_table media;
-  if (!show_errors(kvc::app::check_publishers(config.values, media).errors)) return exit_code::bad_configuration;
+  const kvc::app::checked_publishers publishers = kvc::app::check_publishers(config.values, media);
+  const kvc::app::checked_stores stores = kvc::app::check_stores(config.values);
+  show_warnings(publishers.warnings);
+  const bool are_publishers_sound = show_errors(publishers.errors);
+  if (!show_errors(stores.errors) || !are_publishers_sound) return exit_code::bad_configuration;
   print(stdout, config.wanted == command::print_config ? kvc::app::print_config(config) : "ok\n");
   return exit_code::stopped;
 }

@@ -178,6 +178,10 @@ BOOST_AUTO_TEST_CASE(a_body_budget_below_the_largest_body_is_refused) {
 BOOST_AUTO_TEST_CASE(all_faults_are_told_at_once) {
   // Mending one error only to meet the next costs a restart each.
   BOOST_TEST(read_text(R"({"lanes": -1, "lane": 1, "pin_lanes": 3})").errors.size() == 3U);
+  const app::configuration wrong_types = read_text(R"({"kvevent_instance": 3, "stores": 4, "lane": 5})");
+  BOOST_TEST(wrong_types.errors.size() == 3U, joined(wrong_types.errors));
+  BOOST_TEST(has_line(wrong_types.errors, {"kvevent_instance is neither"}), joined(wrong_types.errors));
+  BOOST_TEST(has_line(wrong_types.errors, {"stores is neither"}), joined(wrong_types.errors));
 }
 
 BOOST_AUTO_TEST_CASE(flags_without_their_value_say_so) {

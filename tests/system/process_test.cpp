@@ -74,6 +74,26 @@ BOOST_AUTO_TEST_CASE(checking_a_configuration_says_ok_or_what_is_wrong_and_leave
   std::filesystem::remove(bad_publisher);
 }
 
+BOOST_AUTO_TEST_CASE(checking_a_configuration_finds_what_would_stop_the_start_and_shows_the_warnings) {
+  // "ok", and then a service that does not come up, is worse than no check at all.
+  std::string output;
+  const std::string bad_store = write_file("store.json", R"({"stores": {"m": {"type": "nonsense", "url": "ftp://x"}, "n": 5},
+      "kvevent_instance": {"a": {"endpoint": "http://x"}}})");
+  const std::string odd = write_file("odd.json", R"({"kvevent_instance": {"a": {
+      "type": "NewEngine", "modelname": "m", "block_size": 16, "endpoint": "tcp://127.0.0.1:5557"}}})");
+
+  BOOST_TEST(run_to_end({"--check-config", "--config", bad_store}, output) == 2);
+  for (const char* part : {"stores.m.type", "stores.n", "kvevent_instance.a"}) BOOST_TEST(has(output, part), output);
+  BOOST_TEST(run_to_end({"--check-config", "--config", odd}, output) == 0, output);
+  BOOST_TEST(has(output, "warning: kvevent_instance.a"), output);
+  child_process mistyped(conductor_command({"--lanes=x"}), {"KVC_LANS=3"});
+  BOOST_TEST(mistyped.wait_for_end().value_or(-1000) == 2);
+  BOOST_TEST(has(mistyped.output(), "KVC_LANS is not a setting"), "an error does not hide the warnings: " + mistyped.output());
+
+  std::filesystem::remove(bad_store);
+  std::filesystem::remove(odd);
+}
+
 BOOST_AUTO_TEST_CASE(term_stops_an_idle_server_with_zero) {
   // The ordinary way to stop; the sanitizers look for leaks on the way out.
   conductor_process server;
