@@ -99,6 +99,11 @@ exit_code application::start() {
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
+  const net::http_settings& http = values_.http;
+  log::info(log::module::app,
+            http.auth_tokens.empty() && http.auth_read_tokens.empty() ? "authentication is off, everybody may call every route"
+                                                                      : "authentication is on",
+            {{"tokens", http.auth_tokens.size()}, {"read_tokens", http.auth_read_tokens.size()}});
   if (const auto unreadable = coordinator_.load_quotas()) {
     log::error(log::module::app, "cannot read the quotas",
                {{"setting", "coordinator_quota_file"}, {"file", values_.coordinator.quota_file}, {"reason", *unreadable}});

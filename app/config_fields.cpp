@@ -235,7 +235,7 @@ constexpr std::array rows{
 
     field_info{"log", "log_level", text_access{get_log_level, put_log_level}, "trace, debug, info, warn, error or off",
                "least severe lines to write"},
-    field_info{"log", "log_modules", list_access{get_log_modules, put_log_modules, false},
+    field_info{"log", "log_modules", list_access{get_log_modules, put_log_modules, false, true},
                "module=level, modules app, http, stream, fleet; empty = log_level for all", "levels of single modules"},
 };
 

@@ -41,11 +41,13 @@ struct text_access {
   bool (*put)(settings&, const std::string&);
 };
 
-/// As text, for a list of items. `numbers`: the items are written as JSON numbers.
+/// As text, for a list of items. `numbers`: the items are written as JSON numbers. `members`: {"http": "debug"} is taken for
+/// ["http=debug"].
 struct list_access {
   std::vector<std::string> (*get)(const settings&);
   bool (*put)(settings&, const std::vector<std::string>&);
   bool numbers;
+  bool members = false;
 };
 
 /// One setting. In a file it is called `name`, in the environment `KVC_<NAME>`, as a flag `--name` with dashes.

@@ -22,26 +22,40 @@ struct close_file {
 
 std::string as_text(const json::value& value) { return value.is_string() ? std::string(value.get_string()) : json::serialize(value); }
 
-raw_value to_raw(const json::value& value) {
+raw_value::form form_of(const json::value& value) {
   using form = raw_value::form;
-  raw_value raw;
-  raw.text = as_text(value);
   switch (value.kind()) {
-    case json::kind::string: raw.written = form::json_string; break;
-    case json::kind::bool_: raw.written = form::json_boolean; break;
+    case json::kind::string:
+      return form::json_string;
+    case json::kind::bool_:
+      return form::json_boolean;
     case json::kind::int64:
     case json::kind::uint64:
-    case json::kind::double_: raw.written = form::json_number; break;
+    case json::kind::double_:
+      return form::json_number;
     case json::kind::array:
-      raw.written = form::json_list;
-      for (const json::value& item : value.get_array()) raw.items.push_back(as_text(item));
-      break;
+      return form::json_list;
     case json::kind::object:
-      // `log_modules` may be written {"http": "debug"}: a list of key=value.
-      raw.written = form::json_list;
-      for (const auto& [key, item] : value.get_object()) raw.items.push_back(std::string(key) + "=" + as_text(item));
-      break;
-    case json::kind::null: raw.written = form::json_other; break;
+      return form::json_object;
+    case json::kind::null:
+      return form::json_other;
+  }
+  return form::json_other;
+}
+
+void add_item(raw_value& list, const std::string& before, const json::value& item) {
+  const raw_value::form written = form_of(item);
+  if (list.items.empty()) list.items_written = written;
+  if (list.items_written != written) list.items_written = raw_value::form::json_other;
+  list.items.push_back(before + as_text(item));
+}
+
+raw_value to_raw(const json::value& value) {
+  raw_value raw{.written = form_of(value), .text = as_text(value)};
+  if (value.is_array()) {
+    for (const json::value& item : value.get_array()) add_item(raw, "", item);
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.get_object()) add_item(raw, std::string(key) + "=", item);
   }
   return raw;
 }

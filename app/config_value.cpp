@@ -31,7 +31,7 @@ std::string without_unit(const std::string& text) {
 
 std::string assign_to(const integer_access& access, const raw_value& value, settings& into) {
   if (access.is_size && (value.written == form::loose_text || value.written == form::json_string)) {
-    const raw_value bytes{.written = form::loose_text, .text = without_unit(value.text), .items = {}};
+    const raw_value bytes{.written = form::loose_text, .text = without_unit(value.text)};
     integer_access plain = access;
     plain.is_size = false;
     return assign_to(plain, bytes, into);
@@ -86,9 +86,13 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 }
 
 std::string assign_to(const list_access& access, const raw_value& value, settings& into) {
-  if (value.written == form::json_list) return access.put(into, value.items) ? "" : "is not legal";
-  const bool is_single = value.written == (access.numbers ? form::json_number : form::json_string);
-  if (value.written != form::loose_text && !is_single) return "is not a list";
+  const form item = access.numbers ? form::json_number : form::json_string;
+  if (value.written == form::json_list || (access.members && value.written == form::json_object)) {
+    // `null` and 123 written where a token belongs are slips, not the tokens "null" and "123".
+    if (!value.items.empty() && value.items_written != item) return access.numbers ? "is not a list of numbers" : "is not a list of texts";
+    return access.put(into, value.items) ? "" : "is not legal";
+  }
+  if (value.written != form::loose_text && value.written != item) return "is not a list";
   return access.put(into, split_at_commas(value.text)) ? "" : "is not legal";
 }
 

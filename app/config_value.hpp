@@ -12,11 +12,12 @@ namespace kvc::app {
 
 /// A value as found. Flags and the environment only have text, where a list is written with commas; a JSON file has types.
 struct raw_value {
-  enum class form : std::uint8_t { loose_text, json_string, json_number, json_boolean, json_list, json_other };
+  enum class form : std::uint8_t { loose_text, json_string, json_number, json_boolean, json_list, json_object, json_other };
 
   form written = form::loose_text;
-  std::string text;                ///< what was written, for messages; the value itself unless it is a list
-  std::vector<std::string> items;  ///< of a JSON list: its strings and numbers as text
+  std::string text;                       ///< what was written, for messages; the value itself unless it is a list
+  std::vector<std::string> items{};       ///< of a JSON list its items as text, of an object its members as `key=value`
+  form items_written = form::json_other;  ///< the form that all of them have; json_other: no common one
 };
 
 /// Puts `value` into the settings. Answers an empty string, or what is wrong with it (`is not a whole number`) and then leaves `into`

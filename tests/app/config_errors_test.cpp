@@ -97,6 +97,18 @@ BOOST_AUTO_TEST_CASE(tokens_are_never_shown) {
   BOOST_TEST(app::print_config(good).find("secret") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(only_texts_are_tokens) {
+  // A slip in a file must not become a secret that anybody guesses: `Bearer null`.
+  for (const char* tokens : {"[null]", "[123]", "[\"a\", 5]", "[true]", "[[\"a\"]]", "[{\"a\": \"b\"}]"}) {
+    const app::configuration config = read_text("{\"auth_tokens\": " + std::string(tokens) + "}");
+    BOOST_TEST(has_line(config.errors, {"auth_tokens = (hidden) is not a list of texts"}), tokens << ": " << joined(config.errors));
+  }
+  BOOST_TEST(has_line(read_text(R"({"auth_tokens": {"gateway": "secret"}})").errors, {"auth_tokens = (hidden) is not a list;"}));
+  BOOST_TEST(has_line(read_text(R"({"auth_read_tokens": [null]})").errors, {"auth_read_tokens = (hidden) is not a list of texts"}));
+  BOOST_TEST(read_text(R"({"auth_tokens": ["a", "b"], "auth_read_tokens": []})").errors.empty());
+  BOOST_TEST(read_text(R"({"log_modules": {"http": "debug"}})").values.log_modules.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(types_in_the_file_are_strict) {
   // A quoted number in a file is a slip that should be seen, not guessed at.
   BOOST_TEST(has_line(read_text(R"({"lanes": "4"})").errors, {"lanes = 4", "not a whole number"}));
@@ -105,6 +117,7 @@ BOOST_AUTO_TEST_CASE(types_in_the_file_are_strict) {
   BOOST_TEST(has_line(read_text(R"({"pin_lanes": 1})").errors, {"pin_lanes = 1", "not true or false"}));
   BOOST_TEST(has_line(read_text(R"({"http_host": 1})").errors, {"http_host = 1", "not a text"}));
   BOOST_TEST(has_line(read_text(R"({"http_ports": "13333"})").errors, {"http_ports = 13333", "not a list"}));
+  BOOST_TEST(has_line(read_text(R"({"http_ports": ["13333"]})").errors, {"http_ports = [\"13333\"]", "not a list of numbers"}));
   BOOST_TEST(has_line(read_text(R"({"kvevent_instance": 3})").errors, {"kvevent_instance", "neither an object", "nor a list"}));
 }
 

@@ -174,6 +174,18 @@ BOOST_AUTO_TEST_CASE(a_port_that_is_taken_is_named) {
   BOOST_TEST(has(output, "cannot listen address=127.0.0.1:" + port), output);
 }
 
+BOOST_AUTO_TEST_CASE(the_log_tells_whether_anybody_may_call) {
+  // An empty variable takes the tokens of the file away, which nobody sees otherwise.
+  const std::string config = write_file("tokens.json", R"({"auth_tokens": ["secret-1", "secret-2"]})");
+  const conductor_process closed({"--config", config});
+  const conductor_process open({"--config", config}, {"KVC_AUTH_TOKENS="});
+
+  BOOST_TEST(has(closed.output(), "authentication is on tokens=2 read_tokens=0"), closed.output());
+  BOOST_TEST(has(open.output(), "authentication is off"), open.output());
+  BOOST_TEST(!has(closed.output(), "secret"), closed.output());
+  std::filesystem::remove(config);
+}
+
 BOOST_AUTO_TEST_CASE(quotas_that_cannot_be_read_are_named_with_their_setting_and_missing_ones_are_told_as_such) {
   // "quotas=0" would read like a file that somebody has emptied.
   std::string output;
