@@ -138,6 +138,28 @@ BOOST_AUTO_TEST_CASE(a_request_that_never_ends_is_cut_off_after_the_shutdown_tim
   BOOST_TEST(has(server.output(), "requests were cut off"), server.output());
 }
 
+BOOST_AUTO_TEST_CASE(without_patience_an_idle_server_stops_with_zero_and_a_busy_one_with_one) {
+  // "Do not wait" is about requests in hand. Connections and streams that owe nothing are no reason for a failed unit.
+  const std::string config = write_file("idle.json", R"({"kvevent_instance": {"away": {
+      "type": "vLLM", "modelname": "m", "block_size": 16, "endpoint": "tcp://127.0.0.1:1"}}})");
+  conductor_process idle({"--shutdown-timeout-ms=0", "--config", config});
+  BOOST_REQUIRE(idle.port() != 0);
+  const local_socket client = local_socket::connect(idle.port());
+  BOOST_TEST(has(http_get(idle.port(), "/healthz"), "200 OK"));
+  idle.send_signal(SIGTERM);
+  BOOST_TEST(idle.wait_for_end().value_or(-1000) == 0, idle.output());
+  BOOST_TEST(!has(idle.output(), "cut off"), idle.output());
+
+  conductor_process busy({"--shutdown-timeout-ms=0", "--http-body-timeout-ms=600000", "--lanes=1"});
+  BOOST_REQUIRE(busy.port() != 0);
+  const local_socket owed = half_a_request(busy);
+  BOOST_TEST(has(http_get(busy.port(), "/healthz"), "200 OK"));
+  busy.send_signal(SIGTERM);
+  BOOST_TEST(busy.wait_for_end().value_or(-1000) == 1, busy.output());
+  BOOST_TEST(has(busy.output(), "requests were cut off"), busy.output());
+  std::filesystem::remove(config);
+}
+
 BOOST_AUTO_TEST_CASE(a_second_term_leaves_at_once) {
   // The person at the keyboard has decided.
   conductor_process server({"--http-body-timeout-ms=600000", "--shutdown-timeout-ms=600000", "--lanes=1"});
