@@ -1,8 +1,10 @@
 // The stores' part of GET /metrics.
 #include <array>
+#include <charconv>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "net/store_service.hpp"
 
@@ -30,15 +32,22 @@ class page {
   std::string name_;
 };
 
+/// No more digits than it needs, and never two numbers alike: the first bounds differ in the seventh place behind the point.
+std::string number_text(double number) {
+  std::array<char, 32> digits{};
+  const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  return failed == std::errc{} ? std::string(digits.data(), end) : "NaN";
+}
+
 void show_latency(page& out, const core::latency_histogram& latency) {
   out.family("kvc_prefetch_latency_seconds", "histogram", "Time from a wish to the object verified in memory");
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < core::latency_histogram::bucket_count; ++i) {
     count += latency.in_bucket(i);
     const bool is_last = i + 1 == core::latency_histogram::bucket_count;
-    out.value(std::to_string(count), "le", is_last ? "+Inf" : std::to_string(core::latency_histogram::upper_bound_s(i)), "_bucket");
+    out.value(std::to_string(count), "le", is_last ? "+Inf" : number_text(core::latency_histogram::upper_bound_s(i)), "_bucket");
   }
-  out.value(std::to_string(static_cast<double>(latency.sum_ns()) * 1e-9), {}, {}, "_sum");
+  out.value(number_text(static_cast<double>(latency.sum_ns()) * 1e-9), {}, {}, "_sum");
   out.value(std::to_string(count), {}, {}, "_count");
 }
 

@@ -1,6 +1,7 @@
 // Both surfaces as one: on every port, with one page of metrics and one description, and who may use what.
 #include <chrono>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "net/coordinator_router.hpp"
 #include "net/http_router.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/net/store_fixture.hpp"
 
 namespace {
 
@@ -96,6 +98,19 @@ BOOST_AUTO_TEST_CASE(the_page_of_metrics_names_each_family_once) {
   BOOST_TEST(service.metric(R"(kvc_coordinator_salt_quota_bytes{cache_salt="s"})") == 1'073'741'824.0);
   BOOST_TEST(service.metric(R"(kvc_coordinator_heartbeat_age_seconds{instance_id="a\"b"})") >= 0);
   BOOST_TEST(service.metric(R"(kvc_http_requests_total{route="coordinator",status="2xx"})") >= -1);
+}
+
+BOOST_AUTO_TEST_CASE(the_page_of_metrics_has_no_series_twice) {
+  // A collector that reads strictly drops a page on which two lines have the same name and labels.
+  const store_fixture service;
+  const std::string page = ask(service.port(), "GET", "/metrics").body;
+  std::set<std::string> seen;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("#")) BOOST_TEST(seen.insert(line.substr(0, line.rfind(' '))).second, line);
+  }
+  BOOST_TEST(seen.contains(R"(kvc_prefetch_latency_seconds_bucket{le="2.5e-07"})"), page);
+  BOOST_TEST(seen.contains("kvc_coordinator_instances"));
 }
 
 BOOST_AUTO_TEST_CASE(tokens_guard_both_surfaces) {
