@@ -1,13 +1,17 @@
 #include "app/config_file.hpp"
 
 #include <algorithm>
-#include <boost/json/parser.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
+
+#include <boost/json/parser.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "app/config_keys.hpp"
 
 namespace kvc::app {
 namespace {
@@ -132,6 +136,9 @@ file_contents parse_config_file(const std::string& text, const std::string& path
   if (!document.is_object()) {
     contents.errors.push_back(path + ": the configuration is not a JSON object");
     return contents;
+  }
+  for (const std::string& place : repeated_keys(std::string_view(text).substr(0, read))) {
+    contents.errors.push_back("\"" + place + "\" is there twice; one of the two would be lost (from " + path + ")");
   }
   for (auto& [key, value] : document.get_object()) {
     if (key == "kvevent_instance") {

@@ -97,6 +97,21 @@ BOOST_AUTO_TEST_CASE(tokens_are_never_shown) {
   BOOST_TEST(app::print_config(good).find("secret") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_key_that_is_there_twice_is_refused_with_its_place) {
+  // Of two lines for one setting, or two publishers of one name, one would be lost without a word.
+  const std::string text = R"({"lanes": 1, // the old one
+    "kvevent_instance": {"a": {}, "b": {"hash_seed": 1, "hash_seed": 2}, "a": {}},
+    "stores": [{"type": 1}, {"type": 1, "tags": [[{}, {"t\u0079pe": 2, "type": 3}]]}],
+    "lanes": 2, "lanes": 3,})";
+  const std::vector<std::string> errors = read_text(text).errors;
+
+  BOOST_TEST(errors.size() == 4U, joined(errors));
+  for (const char* place : {"kvevent_instance.a", "kvevent_instance.b.hash_seed", "stores[1].tags[0][1].type", "lanes"}) {
+    BOOST_TEST(has_line(errors, {"\"" + std::string(place) + "\" is there twice", "conductor.json"}), joined(errors));
+  }
+  BOOST_TEST(read_text(R"({"kvevent_instance": {"a": {"x": 1}, "b": {"x": 1}}, "stores": {"a": {"x": 1}}})").errors.empty());
+}
+
 BOOST_AUTO_TEST_CASE(only_texts_are_tokens) {
   // A slip in a file must not become a secret that anybody guesses: `Bearer null`.
   for (const char* tokens : {"[null]", "[123]", "[\"a\", 5]", "[true]", "[[\"a\"]]", "[{\"a\": \"b\"}]"}) {
