@@ -1,5 +1,7 @@
 #include "net/http_server.hpp"
 
+#include <utility>
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
@@ -7,11 +9,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <utility>
 
 #include "net/http_session.hpp"
 #include "net/http_shared.hpp"
 #include "net/log.hpp"
+#include "net/shortage_news.hpp"
 
 namespace kvc::net {
 
@@ -22,7 +24,6 @@ namespace {
 
 constexpr std::size_t most_refusing = 256;  ///< connections per lane that are told why; more are closed without a word
 constexpr std::chrono::milliseconds accept_pause{100};  ///< after running out of descriptors or memory
-
 
 /// Opens, binds and listens. `shared` sockets may have the port in common with each other.
 error_code open(tcp::acceptor& acceptor, const tcp::endpoint& at, bool shared) {
@@ -47,6 +48,7 @@ asio::awaitable<void> accept_all(http_shared& shared, http_lane& local, tcp::acc
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   core::lane_counters& counters = local.here.counters;
   asio::steady_timer pause(local.here.context);
+  shortage_news news;
   for (;;) {
     const auto stopping = co_await asio::this_coro::cancellation_state;
     if (stopping.cancelled() != asio::cancellation_type::none) break;
@@ -54,7 +56,9 @@ asio::awaitable<void> accept_all(http_shared& shared, http_lane& local, tcp::acc
     tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, failed));
     if (failed && !acceptor.is_open()) break;
     if (is_shortage(failed)) {
-      log::warn(log::module::http, "cannot accept", {{"lane", local.here.index()}, {"reason", failed.message()}});
+      if (const auto times = news.on_shortage(std::chrono::steady_clock::now())) {
+        log::warn(log::module::http, "cannot accept", {{"lane", local.here.index()}, {"reason", failed.message()}, {"times", *times}});
+      }
       pause.expires_after(accept_pause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
       continue;
