@@ -1,14 +1,17 @@
 #include "app/log_sink.hpp"
 
-#include <spdlog/async_logger.h>
-#include <spdlog/details/thread_pool.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <thread>
 
+#include <spdlog/async_logger.h>
+#include <spdlog/details/thread_pool.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
 #include "net/log.hpp"
+#include "net/log_losses.hpp"
 
 namespace kvc::app {
 namespace {
@@ -45,15 +48,59 @@ spdlog::level::level_enum to_spdlog(log::level severity) noexcept {
 
 spdlog::string_view_t view_of(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
+/// Standard error, on the thread of the queue. Since the queue drops its oldest lines, what is missing is missing before the line that
+/// comes out next, and is told there: at most once a second, and the rest when somebody waits for the end of the queue.
+class standard_error final : public spdlog::sinks::stderr_sink_mt {
+ public:
+  /// `queue` outlives the thread's last line.
+  standard_error(spdlog::details::thread_pool& queue, bool to_journal) : queue_(queue), to_journal_(to_journal) {}
+
+  void log(const spdlog::details::log_msg& line) override {
+    if (const auto now = std::chrono::steady_clock::now(); now - last_ >= std::chrono::seconds(1) && tell_dropped()) last_ = now;
+    spdlog::sinks::stderr_sink_mt::log(line);
+  }
+  void flush() override {
+    tell_dropped();
+    spdlog::sinks::stderr_sink_mt::flush();
+    flushes_.fetch_add(1, std::memory_order_release);
+  }
+
+  /// Any thread.
+  [[nodiscard]] std::size_t flushes() const noexcept { return flushes_.load(std::memory_order_acquire); }
+
+ private:
+  bool tell_dropped() {
+    const std::size_t dropped = queue_.overrun_counter();
+    if (dropped == told_) return false;
+    const std::string line = std::string(to_journal_ ? journal_priority(log::level::warn) : "") +
+                             "app log lines dropped lines=" + std::to_string(dropped - told_);
+    told_ = dropped;
+    log::set_lost_lines(dropped);
+    spdlog::sinks::stderr_sink_mt::log(spdlog::details::log_msg("kv-conductor", spdlog::level::warn, view_of(line)));
+    return true;
+  }
+
+  spdlog::details::thread_pool& queue_;
+  const bool to_journal_;
+  std::atomic<std::size_t> flushes_{0};
+  std::size_t told_ = 0;
+  std::chrono::steady_clock::time_point last_;
+};
+
 }  // namespace
 
 struct log_sink::state {
-  std::shared_ptr<spdlog::details::thread_pool> pool = std::make_shared<spdlog::details::thread_pool>(queued_lines, 1);
-  std::shared_ptr<spdlog::async_logger> logger = std::make_shared<spdlog::async_logger>(
-      "kv-conductor", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool, spdlog::async_overflow_policy::overrun_oldest);
+  explicit state(bool to_journal)
+      : pool(std::make_shared<spdlog::details::thread_pool>(queued_lines, 1)),
+        out(std::make_shared<standard_error>(*pool, to_journal)),
+        logger(std::make_shared<spdlog::async_logger>("kv-conductor", out, pool, spdlog::async_overflow_policy::overrun_oldest)) {}
+
+  std::shared_ptr<spdlog::details::thread_pool> pool;
+  std::shared_ptr<standard_error> out;
+  std::shared_ptr<spdlog::async_logger> logger;
 };
 
-log_sink::log_sink(bool to_journal) : state_(std::make_shared<state>()) {
+log_sink::log_sink(bool to_journal) : state_(std::make_shared<state>(to_journal)) {
   state_->logger->set_level(spdlog::level::trace);
   state_->logger->set_pattern(to_journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   log::set_sink([kept = state_, to_journal](log::level severity, std::string_view line) {
@@ -69,19 +116,20 @@ log_sink::log_sink(bool to_journal) : state_(std::make_shared<state>()) {
 
 log_sink::~log_sink() {
   log::set_sink({});
-  const std::size_t dropped = state_->pool->overrun_counter();
-  // Ending the pool writes out what is queued.
-  state_.reset();
-  if (dropped > 0) log::warn(log::module::app, "log lines dropped", {{"lines", dropped}});
+  // Ending the pool, with the last of those that know it, writes out what is queued; the flush behind that tells what was dropped.
+  state_->logger->flush();
 }
 
-void log_sink::write_out(std::chrono::milliseconds patience) {
+bool log_sink::write_out(std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   // The one writer takes the flush out of the queue only after it has written every line before it.
+  const std::size_t before = state_->out->flushes();
   state_->logger->flush();
-  while (state_->pool->queue_size() > 0 && std::chrono::steady_clock::now() < deadline) {
+  while (state_->out->flushes() == before) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  return true;
 }
 
 }  // namespace kvc::app

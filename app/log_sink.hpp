@@ -9,10 +9,11 @@ namespace kvc::app {
 /// Receives every log line while it lives.
 ///
 /// Lines are handed to a thread of its own through a bounded queue, so that a reader of our standard error that hangs (a stopped terminal,
-/// a journal in trouble) never holds up a lane; when the queue is full the oldest line is dropped, and how many were is told at the end.
+/// a journal in trouble) never holds up a lane; when the queue is full the oldest line is dropped, and how many were is told once lines are
+/// taken again.
 /// For the journal a line starts with its priority as `<N>` (sd-daemon(3)) and has no time, which the journal adds; otherwise it starts
-/// with time and level. Made before the lanes start, destroyed after they have stopped; the destructor writes out what is queued,
-/// which a crash would lose.
+/// with time and level. Made before the lanes start, destroyed after they have stopped; the destructor writes out what is queued, which a
+/// crash would lose, and waits for the reader as long as that takes: `write_out` first tells whether there is one.
 class log_sink {
  public:
   explicit log_sink(bool to_journal);
@@ -20,8 +21,9 @@ class log_sink {
   log_sink(const log_sink&) = delete;
   log_sink& operator=(const log_sink&) = delete;
 
-  /// Waits until the lines so far are written, but no longer than `patience`: for leaving without a destructor. Any thread.
-  void write_out(std::chrono::milliseconds patience);
+  /// Waits until the lines so far are written, but no longer than `patience`. False: they are not, and the process should leave without
+  /// the destructor. Any thread.
+  bool write_out(std::chrono::milliseconds patience);
 
  private:
   struct state;

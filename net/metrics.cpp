@@ -15,6 +15,7 @@
 #include "core/page_reserve.hpp"
 #include "core/utf8.hpp"
 #include "net/http_reply.hpp"
+#include "net/log_losses.hpp"
 #include "net/stream_series.hpp"
 
 namespace kvc::net {
@@ -284,6 +285,7 @@ http_reply metrics_reply(const api_context& context, std::chrono::steady_clock::
   exposition scrape(context);
   scrape.gauge("kvc_build_info", "Always 1; the version is in the label", 1, {{"version", context.version}});
   scrape.gauge("kvc_uptime_seconds", "Since the process started", std::chrono::duration<double>(now - context.started).count());
+  scrape.total("kvc_log_lines_dropped_total", "Lines lost while nobody read the log", static_cast<double>(log::lost_lines()));
   scrape.routes();
   scrape.lanes();
   scrape.partitions();
