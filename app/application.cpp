@@ -25,6 +25,8 @@ void set_levels(const settings& values) {
   for (const auto& [module, level] : values.log_modules) log::set_level(module, level);
 }
 
+constexpr std::chrono::seconds last_words{2};  ///< for what the log still has to say at the end
+
 /// What the coordinator shares with everybody else.
 net::coordinator_settings coordinator_settings_of(const settings& values) {
   net::coordinator_settings wanted = values.coordinator;
@@ -82,8 +84,13 @@ exit_code application::run() {
   exit_code code = start();
   if (code == exit_code::stopped) asked_to_stop_.get_future().wait();
   const bool in_time = stop();
+  // No lane hears signals any more, and what is left may still take a while.
+  signals_.reset();
+  signals::leave_at_next(static_cast<int>(exit_code::failed));
   if (code == exit_code::stopped && !in_time) code = exit_code::failed;
   log::info(log::module::app, "stopped", {{"code", static_cast<int>(code)}});
+  // A reader of our log that hangs must not keep the process for ever, which waiting for the whole queue would. Nothing else is left to do.
+  if (!sink_.write_out(last_words)) std::_Exit(static_cast<int>(code));
   return code;
 }
 
@@ -174,7 +181,7 @@ void application::prepare_signals() {
   signals_.emplace(
       lanes_.at(0).context, [this] { asked_to_stop_.set_value(); },
       [this] {
-        sink_.write_out(std::chrono::milliseconds(100));
+        static_cast<void>(sink_.write_out(std::chrono::milliseconds(100)));
         std::_Exit(static_cast<int>(exit_code::failed));
       });
   notify_.emplace(lanes_, [this] { return not_ready_because(); });

@@ -1,9 +1,10 @@
 #include "app/signals.hpp"
 
-#include <boost/system/error_code.hpp>
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <utility>
+
+#include <boost/system/error_code.hpp>
 
 #include "net/log.hpp"
 
@@ -11,9 +12,20 @@ namespace kvc::app {
 
 namespace log = net::log;
 
+namespace {
+
+volatile std::sig_atomic_t code_to_leave_with = 0;
+
+}  // namespace
+
 signals::signals(boost::asio::io_context& context, std::function<void()> on_first, std::function<void()> on_second)
     : set_(context, SIGTERM, SIGINT, SIGHUP), on_first_(std::move(on_first)), on_second_(std::move(on_second)) {
   wait();
+}
+
+void signals::leave_at_next(int code) noexcept {
+  code_to_leave_with = code;
+  for (const int number : {SIGTERM, SIGINT}) static_cast<void>(std::signal(number, [](int) { std::_Exit(code_to_leave_with); }));
 }
 
 void signals::wait() {

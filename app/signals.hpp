@@ -17,6 +17,9 @@ class signals {
  public:
   signals(boost::asio::io_context& context, std::function<void()> on_first, std::function<void()> on_second);
 
+  /// From now on TERM and INT end the process at once, with this code: for the time when no lane runs any more that would hear them.
+  static void leave_at_next(int code) noexcept;
+
  private:
   void wait();
   void received(int number);

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -228,6 +230,31 @@ BOOST_AUTO_TEST_CASE(a_reader_of_the_log_that_goes_away_does_not_stop_the_servic
 
   BOOST_TEST(has(http_get(server.port(), "/healthz"), "200 OK"));
   BOOST_TEST(has(http_get(server.port(), "/healthz"), "200 OK"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_of_the_log_that_hangs_does_not_keep_the_process) {
+  // A stopped terminal or a journal in trouble must not turn every stop into a kill. More warnings than a pipe holds, which nobody reads.
+  const std::string log = write_file("log", "");
+  std::filesystem::remove(log);
+  BOOST_REQUIRE(mkfifo(log.c_str(), 0600) == 0);
+  const int unread = open(log.c_str(), O_RDWR | O_CLOEXEC);
+  for (const int terms : {1, 2}) {
+    notify_socket manager;
+    std::vector<std::string> variables{"NOTIFY_SOCKET=" + manager.path()};
+    for (int i = 0; i < 2'000; ++i) variables.push_back("KVC_NO_SETTING_" + std::to_string(i) + "=1");
+    child_process server(
+        {"/bin/sh", "-c", "exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --lanes=1 2>" + log, kvc::test::built_program("kv-conductor")},
+        variables);
+    BOOST_REQUIRE(manager.wait_for("READY=1"));
+
+    server.send_signal(SIGTERM);
+    BOOST_TEST(manager.wait_for("STOPPING=1"));
+    if (terms == 2) server.send_signal(SIGTERM);
+
+    BOOST_TEST(server.wait_for_end().value_or(-1000) == terms - 1);
+  }
+  close(unread);
+  std::filesystem::remove(log);
 }
 
 BOOST_AUTO_TEST_CASE(the_service_manager_is_told_of_readiness_life_and_stopping) {
