@@ -62,8 +62,11 @@ void memory_reserve::fill(const std::stop_token& stop) {
   }
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
   // Full before its time when the index has given pages back meanwhile, which is as good.
+  const bool is_cut_short = stop.stop_requested() && touched < wanted;
   const bool is_short = !stop.stop_requested() && (wanted < pages_ || (touched < wanted && core::page_reserve_bytes() < bytes(wanted)));
-  if (is_short) {
+  if (is_cut_short) {
+    net::log::info(net::log::module::app, "reserving memory was cut short", {{"bytes", bytes(touched)}, {"of", bytes(wanted)}});
+  } else if (is_short) {
     net::log::warn(net::log::module::app, "less memory reserved than index_reserve says",
                    {{"bytes", bytes(touched)}, {"of", bytes(pages_)}});
   } else {

@@ -1,14 +1,18 @@
 #include "app/memory_reserve.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
 
 #include "core/large_page.hpp"
 #include "core/page_reserve.hpp"
+#include "net/log.hpp"
 #include "tests/support/no_page_reserve.hpp"
 
 using namespace kvc;
@@ -62,6 +66,31 @@ BOOST_AUTO_TEST_CASE(no_more_is_taken_than_the_machine_can_spare) {
     BOOST_TEST_REQUIRE(is_through(reserve));
     BOOST_TEST(core::page_reserve_bytes() == 0U);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_in_the_middle_is_told_as_one) {
+  // "memory reserved" would read as if all of it were there.
+  std::mutex writing;
+  std::string told;
+  net::log::set_sink([&](net::log::level, std::string_view line) {
+    const std::lock_guard lock(writing);
+    told.append(line).append("\n");
+  });
+  std::atomic<bool> is_ending = false;
+  std::atomic<int> looks = 0;
+  {
+    const app::memory_reserve reserve(std::uint64_t{1} << 40, [&] {
+      if (++looks == 2) is_ending.wait(false);
+      return std::uint64_t{1} << 41;
+    });
+    while (looks < 2) std::this_thread::yield();
+    is_ending = true;
+    is_ending.notify_one();
+  }
+  net::log::set_sink({});
+
+  BOOST_TEST(told.find("reserving memory was cut short bytes=") != std::string::npos, told);
+  BOOST_TEST(told.find("memory reserved") == std::string::npos, told);
 }
 
 BOOST_AUTO_TEST_CASE(the_system_says_what_is_left) {
