@@ -79,6 +79,12 @@ void check_together(configuration& config) {
     config.errors.push_back("http_body_budget_bytes = " + std::to_string(http.body_budget_bytes) + " is below http_max_body_bytes = " +
                             std::to_string(http.max_body_bytes) + ": a body of that size could never be read");
   }
+  const net::stream_settings& streams = config.values.streams;
+  if (streams.evict_after.count() > 0 && streams.stale_after.count() == 0) {
+    config.errors.push_back(
+        "stream_evict_after_ms = " + std::to_string(streams.evict_after.count()) +
+        " does nothing with stream_stale_after_ms = 0: the blocks of a stream leave once it is stale, which it never is");
+  }
 }
 
 }  // namespace

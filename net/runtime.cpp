@@ -71,6 +71,10 @@ void runtime::start(bool pin) {
       if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
     }
   }
+  if (pin && lanes_.size() > cpus.size()) {
+    log::warn(log::module::app, "lanes are not kept on CPUs of their own, as there are more of them",
+              {{"lanes", lanes_.size()}, {"cpus", cpus.size()}});
+  }
   for (auto& each : lanes_) {
     lane* const self = each.get();
     threads_.emplace_back(run_lane, std::ref(*self));

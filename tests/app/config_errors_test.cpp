@@ -72,6 +72,9 @@ BOOST_AUTO_TEST_CASE(every_setting_explains_itself) {
     BOOST_TEST(!app::legal_values(field).empty(), field.name);
     const auto* const whole = std::get_if<app::integer_access>(&field.access);
     if (whole != nullptr && whole->least == 0) BOOST_TEST(field.legal.find("0 ") != std::string_view::npos, field.name);
+    const auto* const decimal = std::get_if<app::decimal_access>(&field.access);
+    const bool may_be_zero = decimal != nullptr && decimal->least == 0 && !decimal->without_least;
+    if (may_be_zero) BOOST_TEST(field.legal.find("0 ") != std::string_view::npos, field.name);
   }
 }
 
@@ -201,6 +204,15 @@ BOOST_AUTO_TEST_CASE(a_body_budget_below_the_largest_body_is_refused) {
   const app::configuration config = app::read_config(bare_inputs({"--http-body-budget-bytes=2048", "--http-max-body-bytes=4096"}));
 
   BOOST_TEST(has_line(config.errors, {"http_body_budget_bytes = 2048", "below", "http_max_body_bytes = 4096"}));
+}
+
+BOOST_AUTO_TEST_CASE(evicting_from_streams_that_never_become_stale_is_refused) {
+  // It would silently never happen.
+  const app::configuration never = app::read_config(bare_inputs({"--stream-evict-after-ms=60000", "--stream-stale-after-ms=0"}));
+
+  BOOST_TEST(has_line(never.errors, {"stream_evict_after_ms = 60000", "stream_stale_after_ms = 0"}), joined(never.errors));
+  BOOST_TEST(app::read_config(bare_inputs({"--stream-stale-after-ms=0"})).errors.empty());
+  BOOST_TEST(app::read_config(bare_inputs({"--stream-evict-after-ms=60000"})).errors.empty());
 }
 
 BOOST_AUTO_TEST_CASE(all_faults_are_told_at_once) {

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tests/system/child_process.hpp"
 #include "tests/system/conductor_process.hpp"
@@ -186,6 +187,17 @@ BOOST_AUTO_TEST_CASE(hup_changes_nothing_and_is_told) {
 
   BOOST_TEST(server.wait_for("signal ignored signal=HUP"));
   BOOST_TEST(has(http_get(server.port(), "/healthz"), "200 OK"));
+}
+
+BOOST_AUTO_TEST_CASE(lanes_that_cannot_be_pinned_are_told) {
+  // Who asks for it measures by it.
+  const std::string more = std::to_string(std::thread::hardware_concurrency() + 1);
+  const conductor_process crowded({"--pin-lanes", "--lanes=" + more});
+  const conductor_process roomy({"--pin-lanes", "--lanes=1"});
+
+  BOOST_TEST(has(crowded.output(), "lanes are not kept on CPUs of their own"), crowded.output());
+  BOOST_TEST(has(crowded.output(), "lanes=" + more + " cpus="), crowded.output());
+  BOOST_TEST(!has(roomy.output(), "lanes are not kept"), roomy.output());
 }
 
 BOOST_AUTO_TEST_CASE(a_port_that_is_taken_is_named) {
