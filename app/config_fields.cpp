@@ -135,8 +135,11 @@ constexpr std::array rows{
                "open connections, all lanes together; more are refused with a 503"},
     field_info{"http", "http_body_budget_bytes", whole(KVC_AT(http.body_budget_bytes), kib, 1024 * gib), "not below http_max_body_bytes",
                "bytes of all bodies being read at once; more are refused with a 503"},
-    field_info{"http", "auth_tokens", tokens(KVC_AT(http.auth_tokens)), token_words,
-               "bearer tokens that may call every route; with no token at all every caller may", "", true},
+    field_info{
+        "http", "auth_tokens", tokens(KVC_AT(http.auth_tokens)), token_words,
+        "bearer tokens that may call every route; with no token at all every caller may. Health, /readyz and /metrics need none and tell "
+        "the names of streams and cache salts to anybody",
+        "", true},
     field_info{"http", "auth_read_tokens", tokens(KVC_AT(http.auth_read_tokens)), token_words,
                "bearer tokens that may ask but not register or unregister", "", true},
 
