@@ -16,6 +16,11 @@ bool is_huge(const tape_node& node) {
   return node.what == kind::real && (node.number >= 18446744073709551616.0 || node.number < -9223372036854775808.0);
 }
 
+bool says_the_same(const tape_node& one, const tape_node& other) {
+  if (one.what != other.what) return false;
+  return one.what == kind::string ? one.text() == other.text() : one.is_integer() && one.bits == other.bits;
+}
+
 bool is_plain_key(const extra_key& key) {
   using enum extra_key::kind;
   return key.what == text || key.what == bytes || key.what == unsigned_integer || key.what == negative_integer;
@@ -38,10 +43,13 @@ bool is_reported_key(const extra_key& key) {
 }  // namespace
 
 field_rules::field_rules(const request_document& document, const request_item& item) : document_(document), item_(item) {
-  const auto& [first, second] = item.rivals;
-  if (first.empty()) return;
-  const std::string other(second);
-  refuse(refusal_kind::invalid_value, std::string(first) + " and " + other + " are names of the same member; send one of them", other);
+  const request_item::rivalry& rivals = item.rivals;
+  if (rivals.first.empty()) return;
+  const bool are_known = rivals.first_node != 0 && rivals.second_node != 0;
+  if (are_known && says_the_same(document.nodes()[rivals.first_node - 1], document.nodes()[rivals.second_node - 1])) return;
+  const std::string other(rivals.second);
+  refuse(refusal_kind::invalid_value, std::string(rivals.first) + " and " + other + " are names of the same member; send one of them",
+         other);
 }
 
 const tape_node* field_rules::value(member wanted) const {

@@ -36,26 +36,35 @@ struct request_item {
   std::array<std::string_view, member_count> names{};       ///< as the client called it
   list_slot tokens;
   list_slot hashes;
-  std::array<std::string_view, 2> rivals{};  ///< the first two names for one and the same member, when there are any
+  /// Two names that the client used for one and the same member.
+  struct rivalry {
+    std::string_view first;
+    std::string_view second;
+    std::uint32_t first_node = 0;   ///< as in `nodes`; 0: a long list
+    std::uint32_t second_node = 0;  ///< the same
+  };
+  rivalry rivals{};  ///< the first such; of clients that know several servers the values may well be the same
 
   /// Takes down a member's value. Null is as good as absent and must not be noted, or it would take the place of a value.
   void note(const known_name& known, std::size_t node) {
     std::string_view& name = names[static_cast<std::size_t>(known.meaning)];
-    note_rival(name, known.name);
+    std::uint32_t& place = nodes[static_cast<std::size_t>(known.meaning)];
+    const auto now = static_cast<std::uint32_t>(node + 1);
+    note_rivals({name, known.name, place, now});
     name = known.name;
-    nodes[static_cast<std::size_t>(known.meaning)] = static_cast<std::uint32_t>(node + 1);
+    place = now;
   }
   /// Begins a long list, whose value is not null either.
   void begin_list(list_slot& list, const known_name& known) {
-    note_rival(list.name, known.name);
+    note_rivals({list.name, known.name});
     list = list_slot{};
     list.present = true;
     list.name = known.name;
   }
 
  private:
-  void note_rival(std::string_view before, std::string_view now) {
-    if (!before.empty() && before != now && rivals[0].empty()) rivals = {before, now};
+  void note_rivals(const rivalry& found) {
+    if (!found.first.empty() && found.first != found.second && rivals.first.empty()) rivals = found;
   }
 };
 

@@ -9,7 +9,8 @@
 
 namespace kvc::net {
 
-/// One meaning; several names may stand for it, of which a body uses one. A name that comes again counts for the last time it came.
+/// One meaning; several names may stand for it, of which a body uses one, or several that say the same. A name that comes again counts for
+/// the last time it came.
 enum class member : std::uint8_t {
   additional_salt, after_loss, backend_id, bind, block_size, copy_counting, detail, dp_rank, endpoint, expect_idle, extra_keys, hash_kind, hash_seed, hashes,
   instance_id, instance_ids, key, keys, lora_id, lora_name, media, medium, min_match, model, preferred, prefetch, prefetch_max_blocks, queries,
