@@ -84,9 +84,6 @@ exit_code application::run() {
   exit_code code = start();
   if (code == exit_code::stopped) asked_to_stop_.get_future().wait();
   const bool in_time = stop();
-  // No lane hears signals any more, and what is left may still take a while.
-  signals_.reset();
-  signals::leave_at_next(static_cast<int>(exit_code::failed));
   if (code == exit_code::stopped && !in_time) code = exit_code::failed;
   log::info(log::module::app, "stopped", {{"code", static_cast<int>(code)}});
   // A reader of our log that hangs must not keep the process for ever, which waiting for the whole queue would. Nothing else is left to do.
@@ -178,12 +175,11 @@ bool application::listen() {
 void application::prepare_signals() {
   // A reader of our log that goes away must not take the service with it.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
-  signals_.emplace(
-      lanes_.at(0).context, [this] { asked_to_stop_.set_value(); },
-      [this] {
-        static_cast<void>(sink_.write_out(std::chrono::milliseconds(100)));
-        std::_Exit(static_cast<int>(exit_code::failed));
-      });
+  signals_.emplace([this] { asked_to_stop_.set_value(); },
+                   [this] {
+                     static_cast<void>(sink_.write_out(std::chrono::milliseconds(100)));
+                     std::_Exit(static_cast<int>(exit_code::failed));
+                   });
   notify_.emplace(lanes_, [this] { return not_ready_because(); });
 }
 

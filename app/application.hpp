@@ -62,6 +62,8 @@ class application {
 
   settings values_;
   log_sink sink_;                       ///< first made, last gone: everything below may log
+  std::promise<void> asked_to_stop_;
+  std::optional<signals> signals_;  ///< heard until all below is gone
   core::medium_table media_;
   core::catalog catalog_;
   net::zmq_engine engine_;              ///< outlives the sockets of the streams
@@ -72,11 +74,9 @@ class application {
   net::coordinator_service coordinator_;
   net::joint_service surface_;  ///< of them all
   net::http_server server_;
-  std::optional<signals> signals_;
   std::optional<service_notify> notify_;
   std::optional<memory_trim> trim_;
   std::optional<memory_reserve> reserve_;
-  std::promise<void> asked_to_stop_;
   std::vector<std::function<bool()>> stops_;  ///< one per started part; false: it did not stop cleanly
 };
 

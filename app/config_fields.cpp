@@ -104,7 +104,8 @@ constexpr std::array rows{
     field_info{"process", "zmq_io_threads", whole(KVC_AT(zmq_io_threads), 1, 64), "", "threads that move event bytes for all lanes"},
     field_info{"process", "hash_seed", whole(KVC_AT(hash_seed), 0, any_u64), "0 is a seed like any other",
                "XXH3 seed of block hashes where a registration names none"},
-    field_info{"process", "shutdown_timeout_ms", whole(KVC_AT(shutdown_timeout), 0, hour_ms), "0 = do not wait",
+    field_info{"process", "shutdown_timeout_ms", whole(KVC_AT(shutdown_timeout), 0, hour_ms),
+               "0 = do not wait, but for half a second in which idle connections leave",
                "how long running requests may take to finish after the first TERM"},
 
     // Before the row it changes, so that the plain name outranks it.

@@ -1,7 +1,7 @@
 #include "app/signals.hpp"
 
 #include <csignal>
-#include <cstdlib>
+#include <pthread.h>
 #include <utility>
 
 #include <boost/system/error_code.hpp>
@@ -12,20 +12,16 @@ namespace kvc::app {
 
 namespace log = net::log;
 
-namespace {
-
-volatile std::sig_atomic_t code_to_leave_with = 0;
-
-}  // namespace
-
-signals::signals(boost::asio::io_context& context, std::function<void()> on_first, std::function<void()> on_second)
-    : set_(context, SIGTERM, SIGINT, SIGHUP), on_first_(std::move(on_first)), on_second_(std::move(on_second)) {
+signals::signals(std::function<void()> on_first, std::function<void()> on_second)
+    : set_(context_, SIGTERM, SIGINT, SIGHUP), on_first_(std::move(on_first)), on_second_(std::move(on_second)) {
   wait();
+  thread_ = std::thread([this] { context_.run(); });
+  pthread_setname_np(thread_.native_handle(), "signals");
 }
 
-void signals::leave_at_next(int code) noexcept {
-  code_to_leave_with = code;
-  for (const int number : {SIGTERM, SIGINT}) static_cast<void>(std::signal(number, [](int) { std::_Exit(code_to_leave_with); }));
+signals::~signals() {
+  context_.stop();
+  thread_.join();
 }
 
 void signals::wait() {

@@ -98,6 +98,7 @@ bool http_session::receive() {
 /// Copies what has not been used from the lane's buffer, which the next session needs.
 void http_session::keep() {
   if (bytes_.empty()) {
+    kept_.clear();
     if (kept_.capacity() > std::string().capacity()) kept_ = std::string();
   } else if (!kept_.empty()) {
     kept_.erase(0, kept_.size() - bytes_.size());

@@ -1,5 +1,6 @@
 #include "net/runtime.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <future>
 #include <pthread.h>
@@ -10,7 +11,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include "net/log.hpp"
@@ -47,13 +47,14 @@ void run_lane(lane& self) {
   }
 }
 
-constexpr int leaving_turns = 100;  ///< of a lane; a task that is asked to leave and owes nothing needs a handful
+/// A task that is asked to leave and owes nothing needs a moment, in which other lanes may have to get their turn.
+constexpr std::chrono::milliseconds shortest_patience{500};
 
 asio::awaitable<bool> cancel_and_wait(lane& self, std::chrono::steady_clock::duration patience) {
   self.tasks.cancel(asio::cancellation_type::total);
-  // Without them, no patience at all would take every idle connection for a request that was cut off.
-  for (int turn = 0; turn < leaving_turns && self.tasks.running() > 0; ++turn) co_await asio::post(self.context, asio::use_awaitable);
-  const bool all_gone = co_await self.tasks.wait(patience);
+  // No patience at all would take every idle connection for a request that was cut off.
+  const std::chrono::steady_clock::duration wait_for = std::max<std::chrono::steady_clock::duration>(patience, shortest_patience);
+  const bool all_gone = co_await self.tasks.wait(wait_for);
   self.tasks.cancel(asio::cancellation_type::terminal);
   co_await self.tasks.wait(std::chrono::seconds(5));
   co_return all_gone;

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(keeps_every_bit_of_a_hash) {
   BOOST_TEST(hashes_of(*got) == expected, per_element);
 }
 
-BOOST_AUTO_TEST_CASE(knows_the_aliases_of_names_and_the_last_one_wins) {
+BOOST_AUTO_TEST_CASE(knows_the_aliases_of_names_and_the_last_value_of_a_name_wins) {
   // Clients of the field disagree on names, and proxies sometimes say things twice.
   for (const std::string name : {"model", "modelname", "model_name"}) {
     const auto got = read(R"({"block_size":4,"token_ids":[],")" + name + R"(":"x"})");
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(knows_the_aliases_of_names_and_the_last_one_wins) {
   for (const std::string name : {"cache_salt", "additionalsalt", "additional_salt"}) {
     BOOST_TEST(read(query_with(R"("token_ids":[],")" + name + R"(":"s")"))->query.partition.salt == "s");
   }
-  const auto twice = read(query_with(R"("token_ids":[1,"bad"],"model":"first","token_ids":[7],"model_name":"last")"));
+  const auto twice = read(query_with(R"("token_ids":[1,"bad"],"model":"first","token_ids":[7],"model":"last")"));
   BOOST_TEST(twice->refused() == "");
   BOOST_TEST(twice->query.partition.model == "last");
   BOOST_TEST(tokens_of(*twice) == std::vector<std::uint32_t>{7}, per_element);
@@ -163,7 +163,6 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
       {R"("seq_hashes":[99999999999999999999])", "out_of_range", "seq_hashes", "0"},
       {R"("token_ids":[],"model":5)", "invalid_type", "model", ""},
       {R"("token_ids":[],"model":"")", "invalid_value", "model", ""},
-      {R"("token_ids":[],"model":null)", "missing", "model", ""},
       {R"("token_ids":[],"block_size":0)", "out_of_range", "block_size", ""},
       {R"("token_ids":[],"block_size":4294967296)", "out_of_range", "block_size", ""},
       {R"("token_ids":[],"block_size":18446744073709551616)", "out_of_range", "block_size", ""},
@@ -173,7 +172,6 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
       {R"("token_ids":[],"block_size":-4)", "out_of_range", "block_size", ""},
       {R"("token_ids":[],"block_size":"4")", "invalid_type", "block_size", ""},
       {R"("token_ids":[],"block_size":4.0)", "invalid_type", "block_size", ""},
-      {R"("token_ids":[],"block_size":null)", "missing", "block_size", ""},
       {R"("token_ids":[],"lora_name":"a","lora_id":1)", "invalid_value", "lora_id", ""},
       {R"("token_ids":[],"lora_id":[])", "invalid_type", "lora_id", ""},
       {R"("token_ids":[],"instance_ids":["a",1])", "invalid_type", "instance_ids", "1"},
@@ -222,6 +220,8 @@ BOOST_AUTO_TEST_CASE(null_is_as_good_as_absent) {
     BOOST_TEST(got->query.partition.model == "m");
     BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{0, 1, 2, 3}), per_element);
   }
+  BOOST_TEST(read(R"({"model":null,"block_size":4,"token_ids":[]})")->reason() == "missing");
+  BOOST_TEST(read(R"({"model":"m","block_size":null,"token_ids":[]})")->reason() == "missing");
   const auto by_hash = read(query_with(R"("seq_hashes":[7],"block_hash":null,"cache_salt":"s","additional_salt":null)"));
   BOOST_TEST(hashes_of(*by_hash) == (std::vector<std::uint64_t>{7}), per_element);
   BOOST_TEST(by_hash->query.partition.salt == "s");
