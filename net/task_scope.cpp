@@ -3,8 +3,10 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <algorithm>
 #include <cassert>
 #include <exception>
 #include <utility>
@@ -15,7 +17,9 @@ namespace kvc::net {
 
 struct task_scope::task {
   std::string name;
+  std::uint64_t number = 0;
   asio::cancellation_signal cancel;
+  bool has_begun = false;  ///< before that it has not said which requests to leave it hears
 };
 
 task_scope::task_scope(asio::any_io_executor executor)
@@ -28,6 +32,7 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   tasks_.push_back(std::make_unique<task>());
   const auto here = std::prev(tasks_.end());
   (*here)->name = std::move(name);
+  (*here)->number = ++spawned_;
   // The handler is the owner: it runs once on the executor, whatever way the coroutine ended.
   asio::co_spawn(executor_, std::move(work),
                  asio::bind_cancellation_slot((*here)->cancel.slot(), [this, here](std::exception_ptr failure) {
@@ -45,6 +50,15 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
                    }
                    ended(here);
                  }));
+  // Behind its first step, which was posted just now.
+  asio::post(executor_, [this, number = (*here)->number] { begun(number); });
+}
+
+void task_scope::begun(std::uint64_t number) {
+  const auto found = std::ranges::find(tasks_, number, [](const std::unique_ptr<task>& each) { return each->number; });
+  if (found == tasks_.end()) return;
+  (*found)->has_begun = true;
+  if (is_leaving_) (*found)->cancel.emit(asio::cancellation_type::total);
 }
 
 void task_scope::ended(std::list<std::unique_ptr<task>>::iterator which) {
@@ -54,10 +68,11 @@ void task_scope::ended(std::list<std::unique_ptr<task>>::iterator which) {
 
 void task_scope::cancel(asio::cancellation_type type) {
   if (type == asio::cancellation_type::terminal) closed_ = true;
+  if (type == asio::cancellation_type::total) is_leaving_ = true;
   // A cancelled task may end, and spawn or erase others, inside emit: step past it first.
   for (auto next = tasks_.begin(); next != tasks_.end();) {
     const auto current = next++;
-    (*current)->cancel.emit(type);
+    if ((*current)->has_begun || type != asio::cancellation_type::total) (*current)->cancel.emit(type);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <string>
@@ -34,7 +35,7 @@ class task_scope {
   /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun.
   void spawn(std::string name, asio::awaitable<void> task);
 
-  /// Asks every running task to stop. `total`: at its next safe point; `terminal`: now.
+  /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`: now.
   void cancel(asio::cancellation_type type);
 
   /// Completes when no task is left, or when `patience` has passed. True: all gone. Must itself run on the executor's thread and not
@@ -46,12 +47,15 @@ class task_scope {
 
  private:
   struct task;
+  void begun(std::uint64_t number);
   void ended(std::list<std::unique_ptr<task>>::iterator which);
 
   asio::any_io_executor executor_;
   asio::steady_timer all_gone_;
   std::list<std::unique_ptr<task>> tasks_;
   std::size_t failed_ = 0;
+  std::uint64_t spawned_ = 0;
+  bool is_leaving_ = false;
   bool closed_ = false;
 };
 
