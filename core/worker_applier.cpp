@@ -248,17 +248,25 @@ media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const 
   return is_everything ? all_media : mask_of(registration_.medium);
 }
 
+event_scope worker_applier::limits_of(const cleared_event& cleared) const {
+  const bool is_store = registration_.type == publisher_type::mooncake || (pool_ && registration_.type != publisher_type::standard);
+  if (!is_store) return cleared.scope;
+  event_scope limits;
+  limits.tenant = cleared.scope.tenant;
+  return limits;
+}
+
 bool worker_applier::clears_everything(const cleared_event& cleared) const {
   // Its own medium is used by every publisher, and what is lost may be all that was ever said of it.
   const media_mask seen = member_.media_seen->load(std::memory_order_relaxed);
   const auto ever = static_cast<media_mask>(seen | mask_of(registration_.medium));
-  return !names_dimensions(cleared.scope) && (ever & ~media_cleared_by(cleared)) == 0;
+  return !names_dimensions(limits_of(cleared)) && (ever & ~media_cleared_by(cleared)) == 0;
 }
 
 bool worker_applier::clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally) {
   const media_mask which = media_cleared_by(cleared);
   // The standard scopes a clear by the dimensions it names; an engine's clear names none and means all of them.
-  const event_scope& scope = cleared.scope;
+  const event_scope scope = limits_of(cleared);
   std::vector<const partition*> only;
   if (names_dimensions(scope)) {
     if (is_in_scope(home_->key(), scope)) only.push_back(home_.get());

@@ -43,8 +43,9 @@ struct applier_options {
 /// the names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is
 /// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
 /// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
-/// It clears the partitions that agree with every dimension it names: all of them when it names none. What a pool says of objects, or of
-/// blocks that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
+/// It clears the partitions that agree with every dimension it names: all of them when it names none. A store's clear means the tenant it
+/// names and fills in the rest from its configuration (kv-events.md section 6.3), so no more of it counts. What a pool says of objects, or
+/// of blocks that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
 class worker_applier {
  public:
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -87,6 +88,8 @@ class worker_applier {
   /// the standard hash gives equal names to equal blocks only, in any group.
   [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
   [[nodiscard]] std::span<const engine_hash> names_in_group(std::span<const engine_hash> names, std::uint32_t group);
+  /// What of its scope limits a clear.
+  [[nodiscard]] event_scope limits_of(const cleared_event& cleared) const;
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
   void check_standard(const stored_event& stored, const partition& home);
   /// Tells the board what a name means, if the worker knows.

@@ -126,6 +126,25 @@ BOOST_AUTO_TEST_CASE(a_clear_takes_the_partitions_that_agree_with_what_it_names)
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_clear_of_a_store_means_its_tenant_whatever_else_it_fills_in) {
+  // The model, the size and the rest come from the configuration of whoever publishes, not from the blocks.
+  for (const auto& who : {registered(publisher_type::mooncake, publisher_class::pool), registered(publisher_type::mooncake),
+                          registered(publisher_type::vllm, publisher_class::pool)}) {
+    stream at(who);
+    at.store({11}, {1, 2});
+    at.store({12}, {1, 2}, with_adapter("sql"));
+    at.store({13}, {1, 2}, envelope("t", {}, {}, {}));
+    event_scope filled_in = envelope("default", "fallback-model", "", "s");
+    filled_in.block_size = 64;
+    at.clear(filled_in);
+    BOOST_TEST(at.depth({1, 2}) == 0U);
+    BOOST_TEST(at.depth({1, 2}, all_media, with_lora("sql")) == 0U);
+    BOOST_TEST(at.applier->names() == 1U);
+    at.clear(envelope({}, "fallback-model", {}, {}));
+    BOOST_TEST(at.applier->names() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(large_batches_are_applied_in_turns) {
   // A lane answers queries between the turns; a clear in the middle is split as well.
   stream at(registered(publisher_type::vllm));

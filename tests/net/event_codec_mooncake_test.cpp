@@ -164,6 +164,19 @@ BOOST_AUTO_TEST_CASE(a_clear_of_the_branch_names_its_backend_and_tenant) {
   BOOST_TEST(!cleared.scope.medium.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_clear_of_the_branch_takes_what_others_told_under_other_models) {
+  // The sample names "fallback-model", for want of a better word, and a block size of its configuration.
+  heard_stream at(pool_of("pool-a"));
+  at.store({11}, {1, 2}, applier::envelope("tenant-a", "m", {}, {}));
+  at.store({12}, {1, 2}, applier::envelope("tenant-b", "m", {}, {}));
+  BOOST_TEST(at.hear_hex(samples::mooncake_branch_cleared));
+  core::partition_key key = applier::registered(core::publisher_type::mooncake).partition;
+  key.tenant = "tenant-a";
+  BOOST_TEST(at.depth({1, 2}, core::all_media, key) == 0U);
+  key.tenant = "tenant-b";
+  BOOST_TEST(at.depth({1, 2}, core::all_media, key) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_connector_s_hash_is_the_engine_s_digest) {
   // The same block has one name in the engine's stream, as integer or digest, and in the store's, as hexadecimal text.
   decoding with(core::publisher_type::mooncake);
