@@ -55,8 +55,10 @@ reject_reason read_mooncake_array(tape_value event, event_fields& fields) {
     item = item.next();
     fields.*object_places[i] = item;
   }
-  // An empty list says that the object is gone, a missing one says nothing.
-  return fields.replicas.is(kind::array) ? reject_reason::none : reject_reason::missing_field;
+  // An empty list says that the object is gone, whichever of the two events it is in; a missing one says nothing.
+  if (!fields.replicas.is(kind::array)) return reject_reason::missing_field;
+  if (fields.replicas.length() == 0) fields.change = change::updated;
+  return reject_reason::none;
 }
 
 bool is_mooncake_map(const event_fields& fields, const decode_context& context) {

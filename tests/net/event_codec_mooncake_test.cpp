@@ -177,6 +177,28 @@ BOOST_AUTO_TEST_CASE(a_clear_of_the_branch_takes_what_others_told_under_other_mo
   BOOST_TEST(at.depth({1, 2}, core::all_media, key) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_list_of_replicas_ends_an_object_in_either_event) {
+  // Both carry the full list; a map event has none, and says where the object is by its medium.
+  heard_stream at(pool_of());
+  core::object_event object;
+  object.scope.object_key = "key_1";
+  object.name = core::engine_hash{0xabc};
+  object.tokens = {1, 2};
+  at.say(event_form::mooncake_array, object);
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  object.replicas = {{core::medium_id::cpu, "here"}};
+  at.say(event_form::mooncake_array, object);
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  object.replicas.clear();
+  at.say(event_form::mooncake_array, object);
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  BOOST_TEST(at.applier->pooled().objects == 0U);
+  object.scope.object_key = "123";
+  object.scope.medium = core::medium_id::cpu;
+  at.say(event_form::mooncake_master, object);
+  BOOST_TEST(at.applier->pooled().objects == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_connector_s_hash_is_the_engine_s_digest) {
   // The same block has one name in the engine's stream, as integer or digest, and in the store's, as hexadecimal text.
   decoding with(core::publisher_type::mooncake);

@@ -33,6 +33,20 @@ BOOST_AUTO_TEST_CASE(what_a_store_publishes_exists_until_it_says_otherwise) {
   BOOST_TEST(becomes(R"({"keys":["a","b"]})", R"({"exists":[0,1]})"));
 }
 
+BOOST_AUTO_TEST_CASE(a_store_event_without_replicas_ends_an_object_too) {
+  // It carries the full list, as an update does.
+  const auto told = [](const std::string& key, std::vector<core::replica_kind> kinds) {
+    core::event made = listed(key, std::move(kinds));
+    std::get<core::object_event>(made).what = core::object_event::change::stored;
+    return made;
+  };
+  publish({told("a", {memory}), told("b", {memory})});
+  BOOST_REQUIRE(becomes(R"({"keys":["a","b"]})", R"({"exists":[1,1]})"));
+  publish({told("a", {}), told("c", {}), told("d", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"d"})", R"({"exists":1})"));
+  BOOST_TEST(exist(R"({"keys":["a","b","c"]})") == R"({"exists":[0,1,0]})");
+}
+
 BOOST_AUTO_TEST_CASE(a_clear_of_everything_leaves_nothing) {
   publish({listed("a", {memory}), listed("b", {local_disk})});
   BOOST_REQUIRE(becomes(R"({"keys":["a","b"]})", R"({"exists":[1,1]})"));
