@@ -42,4 +42,9 @@ void uncounted_groups::clear(media_mask which) {
   }
 }
 
+void uncounted_groups::forget() {
+  clear(all_media);
+  groups_.clear();
+}
+
 }  // namespace kvc::core

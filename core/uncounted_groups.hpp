@@ -35,6 +35,8 @@ class uncounted_groups {
   void store(std::span<const engine_hash> names, std::uint32_t group, medium_id medium);
   void remove(std::span<const engine_hash> names, std::uint32_t group, medium_id medium);
   void clear(media_mask which);
+  /// Everything, and which groups they were: the next generation of the publisher may number them in another way.
+  void forget();
 
   /// Names held, per group and medium.
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_; }

@@ -291,7 +291,7 @@ bool worker_applier::clear_pool(media_mask which, std::span<const partition* con
 
 bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
   pages_.forget(all_media, {});
-  uncounted_.clear(all_media);
+  uncounted_.forget();
   // A batch may have been left in the middle of a clear, whose cursor this pass then only finishes: go round until nothing is left.
   if (!blocks_.clear_some(all_media, {}, budget, tally)) return false;
   is_pool_cleared_ = false;

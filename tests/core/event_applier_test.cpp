@@ -131,6 +131,18 @@ BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_tracked_and_neve
   BOOST_TEST(at.depth({1, 2}) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_new_generation_may_number_its_groups_in_another_way) {
+  // An engine that was started with another model has the same stream.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2}, in_group(0, false));
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  while (!at.applier->drop_some(plenty, at.tally)) continue;
+  at.store({11}, {1, 2});
+
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  BOOST_TEST(at.applier->uncounted() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(groups_have_names_of_their_own) {
   // Two groups of a hybrid engine use one hash for different blocks.
   stream at(registered(publisher_type::vllm));
