@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <cctype>
 #include <span>
+#include <utility>
 
 namespace kvc::core {
 namespace {
 
 constexpr std::size_t max_word_bytes = 32;
 constexpr std::string_view overflow_word = "OTHER";
+/// The key of the ranks in the row of an answer, beside which the media stand.
+constexpr std::string_view key_of_ranks = "DP";
+/// Words whose places nobody else gets: SGLang's storage backends, vLLM's object store (kv-events.md section 10, case 20), our own for
+/// pools.
+constexpr std::array<std::string_view, 4> reserved_words{"EXTERNAL", "OBJ", "MIXED", overflow_word};
 
 std::string upper_case(std::string_view word) {
   std::string upper(word.substr(0, max_word_bytes));
@@ -17,6 +23,12 @@ std::string upper_case(std::string_view word) {
     return std::isprint(raised) != 0 ? static_cast<char>(raised) : '?';
   });
   return upper;
+}
+
+/// What a word is kept under.
+std::string spelling_of(std::string_view word) {
+  std::string upper = upper_case(word);
+  return upper == key_of_ranks ? std::string(overflow_word) : upper;
 }
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) { return std::ranges::find(words, word) != words.end(); }
@@ -48,7 +60,7 @@ medium_table::medium_table() {
 }
 
 bool medium_table::find(std::string_view word, medium_id& found) const {
-  const std::string upper = upper_case(word);
+  const std::string upper = spelling_of(word);
   if (fold(upper, found)) return true;
   const std::size_t known = size();
   for (std::size_t i = 0; i < known; ++i) {
@@ -66,8 +78,17 @@ medium_id medium_table::intern(std::string_view word) {
   const std::lock_guard lock(learning_);
   if (find(word, found)) return found;  // another lane was faster
   const std::size_t next = size();
-  if (next == max_media) return static_cast<medium_id>(max_media - 1);
-  names_[next] = next == max_media - 1 ? std::string(overflow_word) : upper_case(word);
+  std::string spelling = spelling_of(word);
+  const auto is_missing = [this](std::string_view reserved) {
+    medium_id known{};
+    return !find(reserved, known);
+  };
+  const auto kept_free = static_cast<std::size_t>(std::ranges::count_if(reserved_words, is_missing));
+  if (!is_one_of(spelling, reserved_words) && next + kept_free >= max_media) {
+    if (find(overflow_word, found)) return found;
+    spelling = overflow_word;
+  }
+  names_[next] = std::move(spelling);
   size_.store(next + 1, std::memory_order_release);
   return static_cast<medium_id>(next);
 }

@@ -31,8 +31,8 @@ inline constexpr media_mask all_media = 0xFFFF;
 ///
 /// Known spellings are folded, case-insensitively (kv-events.md section 10, case 20): GPU, `cuda:0`, HBM, NPU -> gpu; CPU, CPU_PINNED,
 /// CPU_TIER1, DRAM, MEMORY, host -> cpu; DISK, SSD, STORAGE, FS, 3FS, DFS, NFS, LOCAL_DISK -> disk. Any other word becomes a medium of its
-/// own, in the tier `external`, under its upper-case spelling. The table holds `max_media` words of at most 32 bytes; what comes after
-/// that shares the medium `OTHER`, the last one.
+/// own, in the tier `external`, under its upper-case spelling of at most 32 bytes. EXTERNAL, OBJ, MIXED (of pools) and OTHER always find a
+/// place among the `max_media`; another word for which none is left is OTHER, and so is `dp`, as the row of an answer has the key DP.
 ///
 /// Thread-safety: all members may be called from any lane. Look-ups of known words take no lock.
 class medium_table {

@@ -107,6 +107,17 @@ BOOST_AUTO_TEST_CASE(shows_other_media_of_instances_that_reported_them) {
              R"("b":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}})");
 }
 
+BOOST_AUTO_TEST_CASE(a_medium_called_like_the_ranks_has_another_name) {
+  // A parser that keeps the last of two members would take it for them.
+  api_fixture service;
+  service.join("a");
+  const auto prompt = ten_blocks();
+  service.hold(service.find_member("a"), prompt, 0, 1, service.media.intern("dp"));
+
+  BOOST_TEST(service.post("/query", query_for(prompt)).body ==
+             R"({"default":{"a":{"longest_matched":4,"GPU":0,"DP":{"0":4},"CPU":0,"DISK":0,"OTHER":4}}})");
+}
+
 BOOST_AUTO_TEST_CASE(lends_a_shared_pool_to_every_instance) {
   // Host memory that all engines can read counts for each of them, and is no row where there are engines.
   api_fixture service;
