@@ -131,13 +131,17 @@ bool is_remote(const event_fields& fields) {
   return fields.ownership.is(kind::string) && fields.ownership.length() != 0;
 }
 
-bool read_medium(tape_value from, decode_context& context, std::optional<core::medium_id>& out) {
-  if (!from.has_value()) return true;
-  if (!from.is(kind::string)) return false;
-  if (from.length() == 0) return true;
+/// Whether it is a word for a medium, or none.
+bool is_medium(tape_value from) {
+  return !from.has_value() || from.is(kind::string);
+}
+
+/// Learns the word when it is new, so only once nothing else is wrong with its event. Precondition: `is_medium`.
+void read_medium(tape_value from, decode_context& context, std::optional<core::medium_id>& out) {
+  if (!from.has_value() || from.length() == 0) return;
   if (from.text() == context.last_medium) {  // most streams say the same word in every event
     out = context.last_medium_id;
-    return true;
+    return;
   }
   out = context.media->intern(from.text());
   if (core::medium_table::is_known_word(*out, from.text())) {
@@ -146,7 +150,6 @@ bool read_medium(tape_value from, decode_context& context, std::optional<core::m
   } else {
     context.counts->add_unknown(core::word_kind::medium, from.text());
   }
-  return true;
 }
 
 reject_reason read_object_key(tape_value from, std::string& out) {
@@ -157,20 +160,18 @@ reject_reason read_object_key(tape_value from, std::string& out) {
   return reject_reason::none;
 }
 
-reject_reason read_scope(const event_fields& fields, decode_context& context, core::event_scope& scope) {
+/// All but where the blocks lie, see `read_media`.
+reject_reason read_scope(const event_fields& fields, core::event_scope& scope) {
   if (is_remote(fields)) return reject_reason::remote;
   if (!read_word(fields.tenant, scope.tenant) || !read_word(fields.model, scope.model) || !read_word(fields.salt, scope.salt) ||
       !read_word(fields.backend, scope.backend) || !read_text(fields.lora, scope.lora) ||
-      !read_number(fields.block_size, scope.block_size) || !read_medium(fields.medium, context, scope.medium)) {
+      !read_number(fields.block_size, scope.block_size) || !is_medium(fields.medium)) {
     return reject_reason::wrong_type;
   }
   if (fields.rank.has_value()) {
     const std::optional<std::uint32_t> rank = fields.rank.as_u32();
     if (!rank) return reject_reason::wrong_type;
     scope.rank = core::dp_rank{*rank};
-  }
-  if (scope.medium && fields.object_key.has_value() && fields.medium.is(kind::string)) {
-    scope.replica = core::replica_kind_of(fields.medium.text(), *scope.medium, false);
   }
   scope.group = read_group(fields.group);
   scope.prefix_complete = is_prefix_complete(fields.spec_kind);
@@ -210,25 +211,48 @@ reject_reason read_extra(const event_fields& fields, decode_context& context, co
   return reject_reason::none;
 }
 
-/// All of an object's copies. One that cannot be read spoils the list: without it the object might look gone.
-reject_reason read_replicas(tape_value from, decode_context& context, std::vector<core::object_replica>& out) {
+/// Whether all of an object's copies can be read. One that cannot spoils the list: without it the object might look gone.
+reject_reason check_replicas(tape_value from) {
   if (!from.has_value()) return reject_reason::none;
   if (!from.is(kind::array)) return reject_reason::wrong_type;
   if (from.length() > max_object_replicas) return reject_reason::too_many_elements;
   tape_value item = from.first();
   for (std::uint32_t i = 0; i < from.length(); ++i, item = item.next()) {
     if (!item.is(kind::array) || item.length() < 2) return reject_reason::wrong_type;
-    const tape_value location = item.first().next();
-    std::optional<core::medium_id> medium;
-    if (!read_medium(item.first(), context, medium) || !medium || !location.is(kind::string)) return reject_reason::wrong_type;
+    const tape_value medium = item.first();
+    const tape_value location = medium.next();
+    if (!medium.is(kind::string) || medium.length() == 0 || !location.is(kind::string)) return reject_reason::wrong_type;
     if (location.length() > max_object_key_bytes) return reject_reason::too_many_elements;
-    out.push_back({*medium, std::string(location.text()), core::replica_kind_of(item.first().text(), *medium, true)});
   }
   return reject_reason::none;
 }
 
+/// Where the blocks of an event lie that has been read but for this.
+void read_media(const event_fields& fields, decode_context& context, core::event_scope& scope) {
+  read_medium(fields.medium, context, scope.medium);
+  const bool is_replica = scope.medium && fields.object_key.has_value() && fields.medium.is(kind::string);
+  if (is_replica) scope.replica = core::replica_kind_of(fields.medium.text(), *scope.medium, false);
+}
+
+void read_media(const event_fields& fields, decode_context& context, core::object_event& event) {
+  read_media(fields, context, event.scope);
+  if (!fields.replicas.has_value()) return;
+  tape_value item = fields.replicas.first();
+  for (std::uint32_t i = 0; i < fields.replicas.length(); ++i, item = item.next()) {
+    std::optional<core::medium_id> medium;
+    read_medium(item.first(), context, medium);
+    const core::replica_kind means = core::replica_kind_of(item.first().text(), *medium, true);
+    event.replicas.push_back({*medium, std::string(item.first().next().text()), means});
+  }
+}
+
+template <class Event>
+void read_media(const event_fields& fields, decode_context& context, Event& event) {
+  read_media(fields, context, event.scope);
+}
+
 reject_reason fill(const event_fields& fields, decode_context& context, core::stored_event& event) {
-  reject_reason why = read_scope(fields, context, event.scope);
+  reject_reason why = read_scope(fields, event.scope);
   if (why == reject_reason::none) why = read_hashes(fields, context, event.hashes);
   if (why == reject_reason::none) why = read_place(fields, context, event);
   if (why == reject_reason::none) why = read_tokens(fields.tokens, event.tokens);
@@ -244,20 +268,20 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::removed_event& event) {
   event.all_media = fields.is_on_all_media;
-  const reject_reason why = read_scope(fields, context, event.scope);
+  const reject_reason why = read_scope(fields, event.scope);
   return why == reject_reason::none ? read_hashes(fields, context, event.hashes) : why;
 }
 
-reject_reason fill(const event_fields& fields, decode_context& context, core::cleared_event& event) {
-  return read_scope(fields, context, event.scope);
+reject_reason fill(const event_fields& fields, decode_context&, core::cleared_event& event) {
+  return read_scope(fields, event.scope);
 }
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::object_event& event) {
   event.what = fields.change;
   event.all_media = fields.is_on_all_media || !fields.medium.has_value();
-  reject_reason why = read_scope(fields, context, event.scope);
+  reject_reason why = read_scope(fields, event.scope);
   if (why == reject_reason::none && event.scope.object_key.empty()) why = reject_reason::missing_field;
-  if (why == reject_reason::none) why = read_replicas(fields.replicas, context, event.replicas);
+  if (why == reject_reason::none) why = check_replicas(fields.replicas);
   if (why == reject_reason::none) why = read_tokens(fields.tokens, event.tokens);
   if (why != reject_reason::none) return why;
   const bool has_names = read_optional_name(fields.single_hash, fields, context, event.name) &&
@@ -269,8 +293,13 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::ob
 template <class Event>
 reject_reason append(const event_fields& fields, decode_context& context, std::vector<core::event>& out) {
   core::event& place = out.emplace_back(std::in_place_type<Event>);
-  const reject_reason why = fill(fields, context, std::get<Event>(place));
-  if (why != reject_reason::none) out.pop_back();
+  auto& event = std::get<Event>(place);
+  const reject_reason why = fill(fields, context, event);
+  if (why == reject_reason::none) {
+    read_media(fields, context, event);
+  } else {
+    out.pop_back();
+  }
   return why;
 }
 

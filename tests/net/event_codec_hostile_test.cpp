@@ -241,6 +241,30 @@ BOOST_AUTO_TEST_CASE(batches_of_any_shape_are_understood) {
   BOOST_TEST((with.batch.rank == core::dp_rank{4}));
 }
 
+BOOST_AUTO_TEST_CASE(a_bad_event_teaches_no_word) {
+  // There are few places for media, and only events that count take them.
+  stored_parts parts;
+  parts.medium = [](msgpack_writer& to) { to.string("crystal"); };
+  parts.tokens = [](msgpack_writer& to) { to.string("no tokens"); };
+  decoding with;
+  BOOST_TEST(!with.decode(batch_of(2, [&parts](msgpack_writer& to) {
+    parts.write(to);
+    to.array(3);
+    to.string("BlockUpdateEvent");
+    to.string("key");
+    to.array(2);
+    to.array(2);
+    to.string("cheese");
+    to.string("here");
+    to.nil();  // no replica
+  })));
+  BOOST_TEST(with.batch.rejected_events == 2U);
+  BOOST_TEST(with.media.size() == 3U);
+  parts.tokens = [](msgpack_writer& to) { stored_parts::list(to, {5, 6, 7, 8}); };
+  BOOST_TEST(!with.decode(batch_of(1, [&parts](msgpack_writer& to) { parts.write(to); })));
+  BOOST_TEST(with.media.size() == 4U);
+}
+
 BOOST_AUTO_TEST_CASE(a_time_that_no_clock_shows_becomes_none) {
   // Found by fuzzing: converting 1e47 seconds to whole milliseconds is undefined. Also nan, -1.0 and infinity.
   decoding with;
