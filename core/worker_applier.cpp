@@ -38,7 +38,6 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
       member_(who),
       catalog_(&partitions),
       limits_(limits),
-      has_standard_names_(speaks_standard(from.type)),
       blocks_({.worker = who.id,
                .copy_counting = from.copy_counting,
                .max_orphans = limits.max_orphans,
@@ -61,15 +60,16 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
   pool_ = std::make_unique<pool_applier>(with, blocks_, *member_.media_seen, [this](const event_scope& scope) { return home_of(scope); });
 }
 
-engine_hash worker_applier::in_group(engine_hash name, std::uint32_t group) const {
+engine_hash worker_applier::in_group(engine_hash name, const event_scope& scope) const {
+  if (scope.group == 0 || scope.names_span_groups || speaks_standard(registration_.type)) return name;
   // (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.
-  return group == 0 || has_standard_names_ ? name : engine_hash{name.get() ^ (group * 0x9E37'79B9'7F4A'7C15ULL)};
+  return engine_hash{name.get() ^ (scope.group * 0x9E37'79B9'7F4A'7C15ULL)};
 }
 
-std::span<const engine_hash> worker_applier::names_in_group(std::span<const engine_hash> names, std::uint32_t group) {
-  if (group == 0 || has_standard_names_) return names;
+std::span<const engine_hash> worker_applier::names_in_group(std::span<const engine_hash> names, const event_scope& scope) {
+  if (scope.group == 0) return names;
   names_.clear();
-  for (const engine_hash name : names) names_.push_back(in_group(name, group));
+  for (const engine_hash name : names) names_.push_back(in_group(name, scope));
   return names_;
 }
 
@@ -107,7 +107,6 @@ void worker_applier::store(const stored_event& stored, apply_tally& tally) {
     tally.uncounted += stored.hashes.size();
     return;
   }
-  has_standard_names_ = has_standard_names_ || stored.standard_hashes;
   const bool is_behind_unnamed = stored.base && stored.base->get() != 0 && !stored.parent;
   const bool is_standard = stored.standard_hashes || (is_behind_unnamed && speaks_standard(registration_.type));
   if (pool_ && !is_standard && pool_applier::is_meant(stored)) return pool_->store(stored, medium, tally);
@@ -119,9 +118,9 @@ void worker_applier::store(const stored_event& stored, apply_tally& tally) {
     return;
   }
   remember_medium(medium);
-  command.names = names_in_group(stored.hashes, scope.group);
+  command.names = names_in_group(stored.hashes, scope);
   if (stored.parent) {
-    command.parent = in_group(*stored.parent, scope.group);
+    command.parent = in_group(*stored.parent, scope);
     command.link = store_link::parent;
   }
   const std::uint32_t block_tokens = is_of_other_size(scope) ? scope.block_size : command.home->key().block_size;
@@ -200,7 +199,7 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
       uncounted_.remove(removed.hashes, scope.group, medium);
       continue;
     }
-    remove_blocks(names_in_group(hashes, scope.group), medium, each_medium);
+    remove_blocks(names_in_group(hashes, scope), medium, each_medium);
   }
   // Where every medium is meant, not to be on one of them is no surprise.
   if (removed.all_media) each_medium.unknown_removals = 0;

@@ -85,9 +85,9 @@ class worker_applier {
  private:
   [[nodiscard]] std::shared_ptr<partition> home_of(const event_scope& scope);
   /// Groups of one engine may use one hash for different blocks, so every group but the first has a name space of its own. A publisher on
-  /// the standard hash gives equal names to equal blocks only, in any group.
-  [[nodiscard]] engine_hash in_group(engine_hash name, std::uint32_t group) const;
-  [[nodiscard]] std::span<const engine_hash> names_in_group(std::span<const engine_hash> names, std::uint32_t group);
+  /// the standard hash gives equal names to equal blocks only, in any group; which of the two it is each event tells.
+  [[nodiscard]] engine_hash in_group(engine_hash name, const event_scope& scope) const;
+  [[nodiscard]] std::span<const engine_hash> names_in_group(std::span<const engine_hash> names, const event_scope& scope);
   /// What of its scope limits a clear.
   [[nodiscard]] event_scope limits_of(const cleared_event& cleared) const;
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
@@ -105,7 +105,6 @@ class worker_applier {
   member member_;
   catalog* catalog_;
   applier_options limits_;
-  bool has_standard_names_;                                     ///< the publisher names blocks by the standard hash, as far as is known
   std::shared_ptr<partition> home_;                             ///< the registration's own
   std::map<partition_key, std::shared_ptr<partition>> others_;  ///< opened by events
   lane_blocks blocks_;

@@ -174,6 +174,7 @@ reject_reason read_scope(const event_fields& fields, core::event_scope& scope) {
     scope.rank = core::dp_rank{*rank};
   }
   scope.group = read_group(fields.group);
+  scope.names_span_groups = fields.has_standard_hashes;
   scope.prefix_complete = is_prefix_complete(fields.spec_kind);
   return read_object_key(fields.object_key, scope.object_key);
 }

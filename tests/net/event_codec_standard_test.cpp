@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/net/decoding.hpp"
+#include "tests/net/heard_stream.hpp"
 
 namespace {
 
@@ -120,6 +121,23 @@ BOOST_AUTO_TEST_CASE(a_store_s_names_are_never_taken_for_the_standard_s) {
   decoding registered(core::publisher_type::mooncake);
   const auto& stored = registered.only<core::stored_event>(batch_of(1, [](msgpack_writer& to) { write_envelope(to, "stored"); }));
   BOOST_TEST(!stored.standard_hashes);
+}
+
+BOOST_AUTO_TEST_CASE(a_standard_event_in_an_engine_s_stream_leaves_its_groups_alone) {
+  // One stream may speak both ways: the engine's removal still names its own group.
+  heard_stream at(core::publisher_type::automatic);
+  core::stored_event of_group = stored_of({.names = {11}, .tokens = {1, 2}});
+  of_group.scope.group = 2;
+  at.say(event_form::vllm_map, of_group);
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  core::stored_event standard = stored_of({.names = {777}, .tokens = {}});
+  standard.standard_hashes = true;
+  standard.base = core::position{0};
+  at.say(event_form::standard, standard);
+  core::removed_event removed = removed_of({11});
+  removed.scope.group = 2;
+  at.say(event_form::vllm_map, removed);
+  BOOST_TEST(at.depth({1, 2}) == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
