@@ -24,24 +24,18 @@ constexpr double first_millisecond = 1e11;
 /// A publisher whose batches are not plain has the short way tried for one in so many.
 constexpr std::uint32_t longest_plain_pause = 64;
 
-/// False when it is no time at all. A number that no clock shows is as good as none: it becomes 0, so that nobody need fear the conversion.
-bool read_time(tape_value from, double& seconds) {
-  if (!from.has_value()) return true;
+/// Informational: what is no time, or a number that no clock shows, is as good as none and becomes 0, so that nobody need fear the
+/// conversion.
+double read_time(tape_value from) {
   double raw = 0;
-  if (from.is(kind::real)) {
-    raw = from.node().number;
-  } else if (from.is(kind::unsigned_integer)) {
-    raw = static_cast<double>(from.node().bits);
-  } else {
-    return false;
-  }
+  if (from.is(kind::real)) raw = from.node().number;
+  if (from.is(kind::unsigned_integer)) raw = static_cast<double>(from.node().bits);
   const double scaled = raw > first_millisecond ? raw / 1000 : raw;
   const bool is_time = scaled >= 0 && scaled <= first_millisecond;  // false for what is not a number, too
-  seconds = is_time ? scaled : 0;
-  return true;
+  return is_time ? scaled : 0;
 }
 
-/// Informational like the time: a rank that is none is left out.
+/// Informational, too: a rank that is none is left out.
 void read_rank(tape_value from, core::event_batch& out) {
   const std::optional<std::uint32_t> rank = from.as_u32();
   if (rank) out.rank = core::dp_rank{*rank};
@@ -76,6 +70,13 @@ batch_parts parts_of_map(tape_value root) {
     key = value.next();
   }
   return parts;
+}
+
+/// Whether what stands before the list of an array may be its time, whatever its type. A text, a list and a map may as well be the
+/// beginning of something else, of an event without its batch or of a list of events, unless events follow.
+bool is_before_events(tape_value time, tape_value events) {
+  if (!time.is(kind::string) && !time.is(kind::array) && !time.is(kind::map)) return true;
+  return events.length() != 0 && (events.first().is(kind::array) || events.first().is(kind::map));
 }
 
 reject_reason read_array(tape_value event, event_fields& fields, decode_context& context) {
@@ -154,13 +155,16 @@ error_code event_decoder::decode_envelope(tape_value root, core::event_batch& ou
     parts = parts_of_map(root);
   }
   const bool is_bare_event = root.is(kind::map) && !parts.events.has_value();
-  if (is_bare_event && read_time(parts.event_time, out.timestamp_s)) {
+  if (is_bare_event) {
+    out.timestamp_s = read_time(parts.event_time);
     const reject_reason why = decode_event(root, out);
     if (why == reject_reason::not_an_event) return errc::not_a_batch;
     note(why, out);
     return {};
   }
-  if (!parts.events.is(kind::array) || !read_time(parts.time, out.timestamp_s)) return errc::not_a_batch;
+  if (!parts.events.is(kind::array)) return errc::not_a_batch;
+  if (root.is(kind::array) && !is_before_events(parts.time, parts.events)) return errc::not_a_batch;
+  out.timestamp_s = read_time(parts.time);
   read_rank(parts.rank, out);
   return decode_events(parts.events, out);
 }

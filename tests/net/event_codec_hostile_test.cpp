@@ -265,6 +265,58 @@ BOOST_AUTO_TEST_CASE(a_bad_event_teaches_no_word) {
   BOOST_TEST(with.media.size() == 4U);
 }
 
+BOOST_AUTO_TEST_CASE(a_time_of_another_type_costs_nothing_but_the_time) {
+  // It is informational: a publisher whose clock is odd still says which blocks it has.
+  const std::vector<writing> odd{
+      [](msgpack_writer& to) { to.integer(-1); },   [](msgpack_writer& to) { to.boolean(true); },
+      [](msgpack_writer& to) { to.string("now"); }, [](msgpack_writer& to) { to.binary(std::as_bytes(std::span("1", 1))); },
+      [](msgpack_writer& to) { to.array(0); },      [](msgpack_writer& to) { to.map(0); }};
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    for (const bool is_map : {false, true}) {
+      BOOST_TEST_CONTEXT("time " << i << (is_map ? " in a map" : " in an array")) {
+        std::string payload;
+        msgpack_writer to(payload);
+        is_map ? to.map(2) : to.array(2);
+        if (is_map) to.string("ts");
+        odd[i](to);
+        if (is_map) to.string("events");
+        to.array(1);
+        write_good(to);
+        decoding with;
+        (void)with.only<core::removed_event>(payload);
+        BOOST_TEST(with.batch.timestamp_s == 0.0);
+        BOOST_TEST(!with.decoder.decode_by_tape(samples::as_payload(payload), with.batch));
+        BOOST_TEST(with.batch.events.size() == 1U);
+      }
+    }
+  }
+  // A bare event has its own.
+  std::string payload;
+  msgpack_writer to(payload);
+  to.map(2);
+  to.string("type");
+  to.string("AllBlocksCleared");
+  to.string("timestamp");
+  to.string("now");
+  decoding with;
+  (void)with.only<core::cleared_event>(payload);
+}
+
+BOOST_AUTO_TEST_CASE(what_stands_outside_a_batch_is_none) {
+  // An event without its batch, and a list of events: read as a batch they would pass for one in which every event is bad.
+  decoding with;
+  std::string event;
+  msgpack_writer to(event);
+  write_good(to);
+  BOOST_TEST(with.decode(event) == make_error_code(errc::not_a_batch));
+  std::string events;
+  msgpack_writer many(events);
+  many.array(2);
+  write_good(many);
+  write_good(many);
+  BOOST_TEST(with.decode(events) == make_error_code(errc::not_a_batch));
+}
+
 BOOST_AUTO_TEST_CASE(a_time_that_no_clock_shows_becomes_none) {
   // Found by fuzzing: converting 1e47 seconds to whole milliseconds is undefined. Also nan, -1.0 and infinity.
   decoding with;
