@@ -91,11 +91,15 @@ bool catalog::accepts(const partition_key& key, std::uint64_t seed) const {
 }
 
 void catalog::leave(worker_id who) {
+  leave(who, [](const partition_key&) { return true; });
+}
+
+void catalog::leave(worker_id who, const std::function<bool(const partition_key&)>& goes) {
   const std::lock_guard lock(changing_);
   const auto now = view_.get();
   auto next = std::make_shared<catalog_view>();
   for (const auto& [key, view] : now->partitions) {
-    if (view->by_worker.find(who) == nullptr) {
+    if (view->by_worker.find(who) == nullptr || !goes(key)) {
       next->partitions.emplace(key, view);
       continue;
     }

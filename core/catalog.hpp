@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -102,6 +103,8 @@ class catalog {
 
   /// `who` leaves every partition: queries no longer see it. Its blocks may be released afterwards, by whoever still holds the partition.
   void leave(worker_id who);
+  /// The same for the partitions that `goes` accepts only.
+  void leave(worker_id who, const std::function<bool(const partition_key&)>& goes);
 
   [[nodiscard]] const published<catalog_view>& view() const noexcept { return view_; }
 

@@ -83,6 +83,7 @@ std::optional<std::size_t> event_applier::apply(const event& what, const event_b
       keeper->move(*moved, tally);
     } else {
       ++tally.unplaced;
+      if (moved->what == object_event::change::stored) ++tally.beyond_owners;
     }
     return 1;
   }
@@ -93,6 +94,7 @@ std::optional<std::size_t> event_applier::apply(const event& what, const event_b
       worker->store(*stored, tally);
     } else {
       tally.skipped += stored->hashes.size();
+      tally.beyond_owners += stored->hashes.size();
     }
     return stored->hashes.size() + 1;
   }
@@ -199,7 +201,11 @@ bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {
   for (const auto& [whose, each] : others_) {
     if (!each->drop_some(budget, tally)) return false;
   }
-  return home_.drop_some(budget, tally);
+  if (!home_.drop_some(budget, tally)) return false;
+  // Whoever comes back after it may speak for others.
+  for (const auto& [whose, each] : others_) each->leave();
+  others_.clear();
+  return true;
 }
 
 bool event_applier::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {

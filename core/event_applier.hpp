@@ -30,16 +30,18 @@ namespace kvc::core {
 /// the stream has shown a rank that is neither (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no
 /// ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
 /// registered backend, or if none is registered the first that is named, is the registered worker's. Bounds: `max_owners`; the stored
-/// blocks of further ones are skipped and counted. Events about objects change the index where the stream is a pool's (pool_applier);
-/// whoever keeps the objects themselves takes them from the batch. Lane: all members on the owning lane.
+/// blocks of further ones are skipped and counted, until everything is dropped: then none but the registered worker is left. Events about
+/// objects change the index where the stream is a pool's (pool_applier); whoever keeps the objects themselves takes them from the batch.
+/// Lane: all members on the owning lane.
 class event_applier {
  public:
   static constexpr std::size_t max_owners = 64;  ///< ranks times backends of one stream
+  static constexpr std::size_t default_max_partitions = 256;
 
   struct options {
     std::size_t max_orphans = 65'536;       ///< of the stream, all its ranks together; names that a pool cannot explain yet: per backend
     std::shared_ptr<lane_names> lane = {};  ///< see lane_blocks::options
-    std::size_t max_partitions = 256;       ///< partitions one worker may open by its events; more are skipped
+    std::size_t max_partitions = default_max_partitions;  ///< that one worker may be in by its events; what is in more is skipped
     /// Gives out the number of a further worker; none: everything belongs to the registered one.
     std::function<std::optional<worker_id>()> next_worker = {};
     std::shared_ptr<recipe_notes> recipe = {};     ///< null: nobody looks at how blocks are named
@@ -71,7 +73,8 @@ class event_applier {
   /// The same batch must be passed until then, and nothing else may be applied meanwhile.
   [[nodiscard]] bool apply_some(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally);
 
-  /// Forgets everything the stream's workers hold, about `budget` blocks per call. True when nothing is left.
+  /// Forgets everything the stream's workers hold, about `budget` blocks per call, then all of them but the registered one. True when
+  /// nothing is left.
   [[nodiscard]] bool drop_some(std::size_t budget, apply_tally& tally);
 
   /// Queries stop seeing the stream's workers. Call `drop_some` until done afterwards.
@@ -104,9 +107,9 @@ class event_applier {
   }
 
   /// The worker behind `last`, of a rank if one is given: the registered one comes first (where `last` is absent), then the others in their
-  /// order. None behind the last. Workers stay as long as the stream.
+  /// order. None behind the last.
   [[nodiscard]] std::optional<owner> next_owner(const std::optional<owner>& last, std::optional<dp_rank> only) const;
-  /// What one of them holds.
+  /// What one of them holds; of one that has gone, what the registered one does.
   [[nodiscard]] const lane_blocks& blocks_of(const owner& whose) const;
 
   // Over all workers of the stream; see lane_blocks and worker_applier.

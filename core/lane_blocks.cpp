@@ -25,13 +25,33 @@ lane_blocks::~lane_blocks() {
 }
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
-  const auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());
-  if (index == homes_.size()) {  // few: bounded by event_applier
-    homes_.push_back(home);
-    entries_.push_back(home->entries().enroll());
+  auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());  // few: bounded by event_applier
+  if (index == homes_.size()) {
+    index = static_cast<std::size_t>(std::ranges::find(is_free_, true) - is_free_.begin());
+    homes_.resize(std::max(homes_.size(), index + 1));
+    entries_.resize(homes_.size());
+    is_free_.resize(homes_.size());
+    homes_[index] = home;
+    entries_[index] = home->entries().enroll();
   }
+  is_free_[index] = false;
   if (space_ == 0) space_ = home->index().number();
   return static_cast<std::uint16_t>(index);
+}
+
+void lane_blocks::collect_homes(std::set<const partition*>& busy) const {
+  for (const auto& [name, lost] : waiting_) busy.insert(homes_[lost.home].get());
+  for (std::size_t i = 0; i < homes_.size(); ++i) {
+    if (entries_[i]->entries.get() != 0) busy.insert(homes_[i].get());
+  }
+}
+
+void lane_blocks::keep_homes(const std::set<const partition*>& busy) {
+  for (std::size_t i = 0; i < homes_.size(); ++i) is_free_[i] = !busy.contains(homes_[i].get());
+  if (std::ranges::find(is_free_, false) != is_free_.end()) return;
+  homes_.clear();
+  entries_.clear();
+  is_free_.clear();
 }
 
 void lane_blocks::count_held(std::uint16_t home, medium_id medium, std::uint64_t more) {

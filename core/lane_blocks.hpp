@@ -78,9 +78,15 @@ class lane_blocks {
   /// called.
   [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
 
+  /// Adds the partitions in which something is held or waits. Looks at all that waits.
+  void collect_homes(std::set<const partition*>& busy) const;
+  /// Partitions that come later take the places of all but these. Precondition: nothing is held and nothing waits in the others.
+  void keep_homes(const std::set<const partition*>& busy);
+
   /// Appends what is held and what waits in the cursor's partitions, some `budget` blocks per call, more by at most a run and those before
   /// it. True when nothing is left to tell. Anything may be called in between: what is stored, moved or removed meanwhile may be told or
-  /// not, and a name twice, of which the later record counts; with nothing changed the dump is exact. The way back: snapshot_loader.
+  /// not, and a name twice, of which the later record counts; with nothing changed the dump is exact. A cursor that was used for another
+  /// worker has nothing left to tell. The way back: snapshot_loader.
   [[nodiscard]] bool dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const;
 
   /// Makes this worker's part of a pass: lets go of what it holds of condemned runs, whole, names included, and of names that mean more than
@@ -168,6 +174,7 @@ class lane_blocks {
   void clear_orphans(media_mask which, std::span<const partition* const> only);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
   void begin_dump(dump_cursor& at) const;
+  [[nodiscard]] bool is_told(std::uint16_t home, const dump_cursor& at) const;
   void dump_waiting(engine_hash name, const dump_cursor& at, dump_slice& into) const;
   static void find_run(run* held, std::uint16_t home, dump_cursor& at, std::size_t& spent);
   void dump_chain(run* held, dump_cursor& at, dump_slice& into) const;
@@ -179,6 +186,7 @@ class lane_blocks {
   options options_;
   std::vector<std::shared_ptr<partition>> homes_;
   std::vector<std::shared_ptr<entry_count::part>> entries_;  ///< held in each home
+  std::vector<bool> is_free_;                                ///< by home: nothing is in it, and the next new one takes its place
   std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
   lane_holdings holdings_;
   std::unordered_map<engine_hash, copies> odd_;    ///< the whole truth about each name in it

@@ -51,11 +51,17 @@ void each_plain_stretch(const holding& of, Visit visit) {
 }  // namespace
 
 void lane_blocks::begin_dump(dump_cursor& at) const {
+  at.of_ = options_.worker;
   at.homes_ = homes_;
   for (const auto& home : homes_) at.is_wanted_.push_back(at.only_.matches(home->key()));
   for (const auto& [of, name] : ages_->all()) {
     if (of == this) at.waiting_.push_back(name);
   }
+}
+
+/// What has come since the dump began is not, nor a partition that has taken the place of another one meanwhile.
+bool lane_blocks::is_told(std::uint16_t home, const dump_cursor& at) const {
+  return home < at.homes_.size() && at.is_wanted_[home] && at.homes_[home] == homes_[home];
 }
 
 bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const {
@@ -70,6 +76,7 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
     begin_dump(at);
     next_step(step::waiting);
   }
+  if (at.of_ != options_.worker) return true;  // the worker has gone, and its numbers mean nothing here
   // Those who wait are told first: one that finds its place between two slices is told twice rather than never.
   if (at.now_ == step::waiting) {
     for (; at.next_ < at.waiting_.size(); ++at.next_, ++spent) {
@@ -87,8 +94,7 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
     for (; at.next_ < at.holdings_.size(); ++at.next_, ++spent) {
       if (spent >= budget) return false;
       const holding& held = holdings_.at(at.holdings_[at.next_]);
-      const bool is_known = held.in != nullptr && held.home < at.homes_.size();  // else it has come since the dump began
-      if (is_known && at.is_wanted_[held.home]) find_run(held.in, held.home, at, spent);
+      if (held.in != nullptr && is_told(held.home, at)) find_run(held.in, held.home, at, spent);
       // Blocks that moved to another run meanwhile are found on another round; those of runs found already do not move any more.
       if (at.next_ + 1 == at.holdings_.size() && at.moves_ != holdings_.moves()) {
         at.holdings_ = holdings_.used();
@@ -133,7 +139,7 @@ void lane_blocks::dump_waiting(engine_hash name, const dump_cursor& at, dump_sli
   const auto found = waiting_.find(name);
   if (found == waiting_.end()) return;
   const orphan& lost = found->second;
-  if (lost.home >= at.homes_.size() || !at.is_wanted_[lost.home]) return;
+  if (!is_told(lost.home, at)) return;
   into.waiting.push_back({name, lost.parent, lost.local, lost.home, size_of(into.waiting_copies.size()), size_of(lost.copies.size())});
   for (const auto& [medium, count] : lost.copies) into.waiting_copies.push_back({medium, count});
 }
@@ -206,7 +212,7 @@ void lane_blocks::dump_odd(engine_hash name, const copies& all, const dump_curso
   const std::uint32_t first = size_of(into.copies.size());
   for (const copy& each : all) {
     const place& stands = each.where;
-    if (stands.home >= at.homes_.size() || !at.is_wanted_[stands.home]) continue;
+    if (!is_told(stands.home, at)) continue;
     dump_slice::copy told;
     told.block = stands.block;
     told.home = stands.home;

@@ -204,6 +204,13 @@ bool pool_applier::clear_some(media_mask which, std::span<const partition* const
   return joiner_.clear_some(which, is_among, budget);
 }
 
+bool pool_applier::forget_homes() {
+  if (!joiner_.is_empty()) return false;
+  homes_.erase(std::next(homes_.begin()), homes_.end());
+  boards_.erase(std::next(boards_.begin()), boards_.end());
+  return true;
+}
+
 bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
   tally_ = &tally;
   for (std::size_t b = 0; b < boards_.size(); ++b) {

@@ -73,6 +73,9 @@ class pool_applier final : private pool_joiner::surroundings {
 
   [[nodiscard]] pool_joiner::figures now() const noexcept { return joiner_.now(); }
 
+  /// Forgets every partition but the registration's. False, and nothing done, while anything is known in them.
+  bool forget_homes();
+
  private:
   struct home_entry {
     std::shared_ptr<partition> in;

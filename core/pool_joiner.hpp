@@ -110,6 +110,8 @@ class pool_joiner {
     std::uint64_t dropped = 0;   ///< records given up because of a bound
   };
   [[nodiscard]] figures now() const noexcept;
+  /// Whether it knows of nothing, so that no number of a home is in use.
+  [[nodiscard]] bool is_empty() const noexcept { return objects_.size() == 0 && nodes_by_name_.size() == 0; }
 
  private:
   enum class state : std::uint8_t { waiting, placed, doubtful };

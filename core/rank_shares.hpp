@@ -23,7 +23,7 @@ struct rank_share {
 };
 
 /// The ranks of a stream beyond the one it is registered for, in the order in which they were first heard of. Bounded by
-/// event_applier::max_owners. Thread-safety: `add` on the stream's lane only, `list` from anywhere.
+/// event_applier::max_owners. Thread-safety: `add` and `clear` on the stream's lane only, `list` from anywhere.
 class rank_shares {
  public:
   using list_type = std::vector<std::shared_ptr<rank_share>>;
@@ -39,6 +39,11 @@ class rank_shares {
     auto made = next->back();
     list_.publish(std::move(next));
     return made;
+  }
+
+  /// The stream speaks for no further rank any more.
+  void clear() {
+    if (!list_.get()->empty()) list_.publish(std::make_shared<list_type>());
   }
 
   [[nodiscard]] std::shared_ptr<const list_type> list() const { return list_.get(); }

@@ -241,4 +241,8 @@ void reblocker::forget(media_mask which, std::span<const partition* const> only)
   for (const engine_hash name : empty) erase(name);
 }
 
+void reblocker::collect_homes(std::set<const partition*>& busy) const {
+  for (const auto& [name, each] : pages_) busy.insert(each.home.get());
+}
+
 }  // namespace kvc::core

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -62,6 +63,8 @@ class reblocker {
   [[nodiscard]] bool names_in(engine_hash name, std::vector<engine_hash>& out) const;
 
   [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }
+  /// Adds the partitions that have pages.
+  void collect_homes(std::set<const partition*>& busy) const;
 
  private:
   struct page {

@@ -131,6 +131,7 @@ class dump_cursor {
 
   dump_filter only_;
   step now_ = step::begin;
+  worker_id of_{};  ///< whose blocks are told, once begun
   std::vector<std::shared_ptr<partition>> homes_;
   std::vector<bool> is_wanted_;                       ///< by home
   std::vector<engine_hash> waiting_;                  ///< to be told

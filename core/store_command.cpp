@@ -12,6 +12,8 @@ void apply_tally::add(const apply_tally& other) noexcept {
   joined += other.joined;
   dropped_orphans += other.dropped_orphans;
   skipped += other.skipped;
+  beyond_partitions += other.beyond_partitions;
+  beyond_owners += other.beyond_owners;
   reblocked_pages += other.reblocked_pages;
   reblocked += other.reblocked;
   uncounted += other.uncounted;

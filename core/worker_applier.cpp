@@ -1,5 +1,6 @@
 #include "core/worker_applier.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <utility>
@@ -16,6 +17,9 @@ bool is_in_scope(const partition_key& key, const event_scope& scope) {
          (!scope.lora || *scope.lora == key.lora) && (!scope.salt || *scope.salt == key.salt) &&
          (scope.block_size == 0 || scope.block_size == key.block_size);
 }
+
+/// Events without room for their partition that pass before it is looked for again, at most.
+constexpr std::uint32_t longest_room_pause = 1'024;
 
 bool names_dimensions(const event_scope& scope) { return scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0; }
 
@@ -87,11 +91,38 @@ std::shared_ptr<partition> worker_applier::home_of(const event_scope& scope) {
   if (scope.salt) key.salt = *scope.salt;
   if (key == home_->key()) return home_;
   if (const auto known = others_.find(key); known != others_.end()) return known->second;
-  if (others_.size() >= limits_.max_partitions) return nullptr;
+  if (others_.size() >= limits_.max_partitions && !make_room()) {
+    found_no_room_ = true;
+    return nullptr;
+  }
   auto joined = catalog_->join(key, registration_.hash_seed, member_);
   if (!joined) return nullptr;  // another publisher opened it under another seed
   others_.emplace(std::move(key), *joined);
   return *joined;
+}
+
+bool worker_applier::make_room() {
+  if (pool_) return false;  // its objects may wait in any of them
+  if (room_wait_ > 0) {
+    --room_wait_;
+    return false;
+  }
+  std::set<const partition*> busy{home_.get()};
+  blocks_.collect_homes(busy);
+  pages_.collect_homes(busy);
+  const std::size_t before = others_.size();
+  keep_homes(busy);
+  // To look costs as much as there is to look at: where it makes little room, it is done the more rarely.
+  const bool has_much_room = (before - others_.size()) * 8 >= before;
+  room_pause_ = has_much_room ? 0 : std::clamp(room_pause_ * 2, 1U, longest_room_pause);
+  room_wait_ = room_pause_;
+  return others_.size() != before;
+}
+
+void worker_applier::keep_homes(const std::set<const partition*>& busy) {
+  blocks_.keep_homes(busy);
+  if (std::erase_if(others_, [&busy](const auto& each) { return !busy.contains(each.second.get()); }) == 0) return;
+  catalog_->leave(member_.id, [this](const partition_key& key) { return key != home_->key() && !others_.contains(key); });
 }
 
 void worker_applier::remember_medium(medium_id medium) {
@@ -109,12 +140,18 @@ void worker_applier::store(const stored_event& stored, apply_tally& tally) {
   }
   const bool is_behind_unnamed = stored.base && stored.base->get() != 0 && !stored.parent;
   const bool is_standard = stored.standard_hashes || (is_behind_unnamed && speaks_standard(registration_.type));
-  if (pool_ && !is_standard && pool_applier::is_meant(stored)) return pool_->store(stored, medium, tally);
+  found_no_room_ = false;
+  if (pool_ && !is_standard && pool_applier::is_meant(stored)) {
+    pool_->store(stored, medium, tally);
+    if (found_no_room_) tally.beyond_partitions += stored.hashes.size();
+    return;
+  }
   store_command command;
   command.home = home_of(scope);
   command.medium = medium;
   if (!command.home || (is_behind_unnamed && !is_standard)) {
     tally.skipped += stored.hashes.size();
+    if (found_no_room_) tally.beyond_partitions += stored.hashes.size();
     return;
   }
   remember_medium(medium);
@@ -218,8 +255,13 @@ void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id
 }
 
 void worker_applier::move(const object_event& moved, apply_tally& tally) {
-  if (pool_) return pool_->apply(moved, moved.scope.medium.value_or(registration_.medium), tally);
-  ++tally.unplaced;
+  if (!pool_) {
+    ++tally.unplaced;
+    return;
+  }
+  found_no_room_ = false;
+  pool_->apply(moved, moved.scope.medium.value_or(registration_.medium), tally);
+  if (found_no_room_ && moved.what == object_event::change::stored) ++tally.beyond_partitions;
 }
 
 void worker_applier::answer(const name_question& asked) {
@@ -295,7 +337,11 @@ bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
   if (!blocks_.clear_some(all_media, {}, budget, tally)) return false;
   is_pool_cleared_ = false;
   if (pool_ && (!pool_->clear_some(all_media, {}, budget, tally) || pool_->now().objects != 0)) return false;
-  return blocks_.names() == 0;
+  if (blocks_.names() != 0) return false;
+  if (pool_ && !pool_->forget_homes()) return true;
+  keep_homes({});
+  room_wait_ = room_pause_ = 0;
+  return true;
 }
 
 }  // namespace kvc::core

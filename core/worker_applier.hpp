@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/catalog.hpp"
@@ -44,8 +45,9 @@ struct applier_options {
 /// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
 /// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
 /// It clears the partitions that agree with every dimension it names: all of them when it names none. A store's clear means the tenant it
-/// names and fills in the rest from its configuration (kv-events.md section 6.3), so no more of it counts. What a pool says of objects, or
-/// of blocks that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
+/// names and fills in the rest from its configuration (kv-events.md section 6.3), so no more of it counts. A partition in which nothing is
+/// held any more gives way to another one when the worker may be in no more of them. What a pool says of objects, or of blocks that only
+/// their names tell, is its pool_applier's. Lane: all members on the owning lane.
 class worker_applier {
  public:
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
@@ -58,7 +60,8 @@ class worker_applier {
   /// Looks at about `budget` blocks. True when done; until then the same event must be passed, and nothing else may be called.
   [[nodiscard]] bool clear_some(const cleared_event& cleared, std::size_t budget, apply_tally& tally);
 
-  /// Forgets everything the worker holds, about `budget` blocks per call. True when nothing is left.
+  /// Forgets everything the worker holds, about `budget` blocks per call, and then what its events have told of partitions and groups. True
+  /// when nothing is left.
   [[nodiscard]] bool drop_some(std::size_t budget, apply_tally& tally);
 
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
@@ -83,7 +86,12 @@ class worker_applier {
   [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
 
  private:
+  /// Null: there is no room for another one, or somebody else has it under another seed.
   [[nodiscard]] std::shared_ptr<partition> home_of(const event_scope& scope);
+  /// Leaves partitions in which nothing is held any more. False: there are none, as far as was looked.
+  [[nodiscard]] bool make_room();
+  /// Leaves all partitions but these and the registration's own. Precondition: nothing is held in the others.
+  void keep_homes(const std::set<const partition*>& busy);
   /// Groups of one engine may use one hash for different blocks, so every group but the first has a name space of its own. A publisher on
   /// the standard hash gives equal names to equal blocks only, in any group; which of the two it is each event tells.
   [[nodiscard]] engine_hash in_group(engine_hash name, const event_scope& scope) const;
@@ -107,6 +115,9 @@ class worker_applier {
   applier_options limits_;
   std::shared_ptr<partition> home_;                             ///< the registration's own
   std::map<partition_key, std::shared_ptr<partition>> others_;  ///< opened by events
+  bool found_no_room_ = false;                                  ///< by the event under way
+  std::uint32_t room_pause_ = 0;  ///< events without room before it is looked for again, and how many of them are still to come
+  std::uint32_t room_wait_ = 0;
   lane_blocks blocks_;
   reblocker pages_;
   uncounted_groups uncounted_;

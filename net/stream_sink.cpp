@@ -182,6 +182,8 @@ void stream_sink::count(const core::apply_tally& tally) {
   status.decoded.add(batch_.counts);
   for (const core::unknown_word& each : batch_.counts.unknown) note_unknown(each);
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
+  note_bound("partitions of a worker", core::event_applier::default_max_partitions, tally.beyond_partitions, beyond_partitions_);
+  note_bound("ranks and backends of a stream", core::event_applier::max_owners, tally.beyond_owners, beyond_owners_);
   if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delay();
   show_blocks();
@@ -216,6 +218,20 @@ void stream_sink::note_other_rank() {
              {"dp_rank", registration_.worker.rank.get()},
              {"endpoint", registration_.endpoint},
              {"batch_rank", batch_.rank->get()},
+             {"so_far", so_far}});
+}
+
+/// What is left out for want of room is missed by every query from then on, so it is not only counted.
+void stream_sink::note_bound(std::string_view what, std::size_t limit, std::uint64_t more, std::uint64_t& so_far) {
+  const std::uint64_t before = so_far;
+  so_far += more;
+  if (std::bit_width(before) == std::bit_width(so_far)) return;
+  log::warn(log::module::stream, "blocks skipped for want of room",
+            {{"bound", what},
+             {"limit", limit},
+             {"instance", registration_.worker.instance},
+             {"dp_rank", registration_.worker.rank.get()},
+             {"endpoint", registration_.endpoint},
              {"so_far", so_far}});
 }
 
@@ -282,6 +298,8 @@ asio::awaitable<std::uint64_t> stream_sink::drop_all() {
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();
+  shares_.clear();  // its ranks have gone with their blocks
+  status_->ranks.clear();
   co_return tally.removed;
 }
 

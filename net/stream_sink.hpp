@@ -100,6 +100,7 @@ class stream_sink {
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
+  void note_bound(std::string_view what, std::size_t limit, std::uint64_t more, std::uint64_t& so_far);
   void note_delay();
   void show_blocks();
   void show_shares(std::size_t media);
@@ -117,6 +118,8 @@ class stream_sink {
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
+  std::uint64_t beyond_partitions_ = 0;  ///< blocks left out for want of room, see core::apply_tally
+  std::uint64_t beyond_owners_ = 0;
   bool is_in_between_ = false;
   object_shelves* objects_;  ///< null: its events are about no objects
   core::object_source object_source_;

@@ -148,6 +148,26 @@ BOOST_AUTO_TEST_CASE(owners_are_bounded) {
   for (std::uint32_t rank = 0; rank < kvc::core::event_applier::max_owners + 5; ++rank) at.store_for(rank, 11, {1, 2});
   BOOST_TEST(at.applier->owners() == kvc::core::event_applier::max_owners);
   BOOST_TEST(at.tally.skipped == 5U);
+  BOOST_TEST(at.tally.beyond_owners == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_generation_speaks_for_whom_it_names) {
+  // The ranks of the last one have no row any more and keep nobody out.
+  owned_stream at(registered(publisher_type::tensorrt_llm));
+  for (std::uint32_t rank = 0; rank < kvc::core::event_applier::max_owners; ++rank) at.store_for(rank, 11, {1, 2});
+  const kvc::core::event_applier::owner rank_1{dp_rank{1}, {}};
+  dump_cursor begun;
+  dump_slice told;
+  (void)at.applier->blocks_of(rank_1).dump_some(begun, 0, told);
+  while (!at.applier->drop_some(5, at.tally)) continue;
+  at.store_for(0, 11, {1, 2});
+  at.store_for(70, 11, {1, 2});
+
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 1}, {70, 1}}));
+  BOOST_TEST(at.applier->owners() == 2U);
+  BOOST_TEST(at.tally.beyond_owners == 0U);
+  BOOST_TEST(at.applier->blocks_of(rank_1).dump_some(begun, plenty, told));  // nothing of rank 0 under the name of rank 1
+  BOOST_TEST(told.parts.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_clear_of_one_backend_of_a_pool_leaves_the_others) {

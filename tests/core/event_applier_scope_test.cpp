@@ -34,10 +34,73 @@ BOOST_AUTO_TEST_CASE(an_event_may_speak_about_another_partition) {
 BOOST_AUTO_TEST_CASE(partitions_of_a_stream_are_bounded) {
   // A publisher that invents adapters must not fill the catalog.
   stream at(registered(publisher_type::vllm), {.max_partitions = 2});
-  for (const char* lora : {"a", "b", "c", "a"}) at.store({11}, {1, 2}, with_adapter(lora));
+  std::uint64_t name = 11;
+  for (const char* lora : {"a", "b", "c", "a"}) at.store({name++}, {1, 2}, with_adapter(lora));
 
   BOOST_TEST(at.tally.skipped == 1U);
+  BOOST_TEST(at.tally.beyond_partitions == 1U);
   BOOST_TEST(at.all.view().get()->partitions.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_partition_gives_way_to_another_one) {
+  // Adapters come and go while an engine runs; those that have gone must not keep the others out for good.
+  stream at(registered(publisher_type::vllm), {.max_partitions = 3});
+  at.store({11}, {1, 2}, with_adapter("a"));
+  at.store({12}, {1, 2}, with_adapter("b"));
+  stored_event waiting;
+  waiting.scope = with_adapter("c");
+  waiting.hashes = names({22});
+  waiting.parent = engine_hash{21};
+  waiting.tokens = {3, 4};
+  waiting.has_tokens = true;
+  at.apply(waiting);
+  at.store({13}, {1, 2}, with_adapter("d"));
+  BOOST_TEST(at.tally.beyond_partitions == 1U);
+  at.remove({12});
+  for (int again = 0; again < 2; ++again) at.store({13}, {1, 2}, with_adapter("d"));  // not looked for each time
+
+  BOOST_TEST(at.depth({1, 2}, all_media, with_lora("a")) == 1U);
+  BOOST_TEST(at.depth({1, 2}, all_media, with_lora("d")) == 1U);
+  BOOST_TEST(at.all.view().get()->find(with_lora("b")) == nullptr);
+  at.store({21}, {1, 2}, with_adapter("c"));  // what waited there still does
+  BOOST_TEST(at.depth({1, 2, 3, 4}, all_media, with_lora("c")) == 2U);
+  at.remove({11, 13, 21, 22});
+  for (const char* lora : {"e", "f", "g"}) at.store({14}, {1, 2}, with_adapter(lora));
+  BOOST_TEST(at.depth({1, 2}, all_media, with_lora("g")) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_for_room_that_finds_little_is_made_rarely) {
+  // A publisher that keeps its partitions full must not have everything looked through with each of its events.
+  stream at(registered(publisher_type::vllm), {.max_partitions = 2});
+  at.store({11}, {1, 2}, with_adapter("a"));
+  at.store({12}, {1, 2}, with_adapter("b"));
+  for (int i = 0; i < 20; ++i) at.store({13}, {1, 2}, with_adapter("c"));
+  at.remove({12});
+  at.store({13}, {1, 2}, with_adapter("c"));
+  BOOST_TEST(at.tally.beyond_partitions == 21U);
+  for (int i = 0; i < 1'024; ++i) at.store({13}, {1, 2}, with_adapter("c"));
+  BOOST_TEST(at.depth({1, 2}, all_media, with_lora("c")) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_generation_begins_in_its_own_partition) {
+  // Another incarnation has adapters of its own; those of the last one are no longer asked about.
+  for (const auto kind : {publisher_class::engine, publisher_class::pool}) {
+    stream at(registered(publisher_type::vllm, kind), {.max_partitions = 2});
+    at.store({11}, {1, 2}, with_adapter("a"));
+    at.store({12}, {1, 2}, with_adapter("b"));
+    at.store({13}, {1, 2}, with_adapter("c"));
+    BOOST_TEST(at.tally.beyond_partitions == 1U);
+    while (!at.applier->drop_some(1, at.tally)) continue;
+    BOOST_TEST(at.all.view().get()->partitions.size() == 1U);
+    at.store({12}, {1, 2}, with_adapter("c"));
+    at.store({13}, {1, 2}, with_adapter("d"));
+    at.store({14}, {1, 2});
+
+    BOOST_TEST(at.tally.beyond_partitions == 1U);
+    BOOST_TEST(at.depth({1, 2}) == 1U);
+    BOOST_TEST(at.depth({1, 2}, all_media, with_lora("c")) == 1U);
+    BOOST_TEST(at.depth({1, 2}, all_media, with_lora("d")) == 1U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_partition_under_another_seed_is_left_alone) {

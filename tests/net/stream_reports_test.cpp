@@ -8,6 +8,7 @@
 #include "net/stream_series.hpp"
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/fake_publisher.hpp"
+#include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
 
 namespace {
@@ -91,6 +92,44 @@ BOOST_FIXTURE_TEST_CASE(a_restart_shows_as_another_generation, report_fixture) {
 
   BOOST_TEST(eventually([&] { return has(get("/services"), R"("blocks":{"GPU":1,)"); }));
   BOOST_TEST(has(get("/services"), R"("generation":2,)"));
+}
+
+BOOST_FIXTURE_TEST_CASE(ranks_of_a_publisher_that_restarted_are_gone, report_fixture) {
+  // The new one may have fewer; a router must not be shown ranks that nobody runs.
+  fake_publisher engine_1(engine, context, {});
+  enrol(engine_1, "a");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+  for (std::uint32_t rank = 0; rank < 4; ++rank) engine_1.publish(test::stored_for_rank_payload(rank, {1}, tokens_from(0, 1)));
+  const auto query = [this] { return post("/query", R"({"model":"m","block_size":4,"token_ids":[0,1,2,3]})"); };
+  BOOST_REQUIRE(eventually([&] { return has(query(), R"("DP":{"0":4,"1":4,"2":4,"3":4})"); }));
+  BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("other_ranks":[1,2,3])"); }));
+
+  engine_1.stop();
+  BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("connection":"disconnected")"); }));
+  fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
+  reborn.publish(test::stored_for_rank_payload(2, {1}, tokens_from(0, 1)));
+  BOOST_TEST(eventually([&] { return has(query(), R"("DP":{"0":0,"2":4})"); }), query().body);
+  BOOST_TEST(eventually([&] { return has(get("/services"), R"("other_ranks":[2])"); }), get("/services").body);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_left_out_for_want_of_room_is_logged, report_fixture) {
+  // Counted alone it would be found by nobody: the adapter's blocks are just never there. Few lines, however many blocks.
+  const test::heard_log log;
+  fake_publisher engine_1(engine, context, {});
+  enrol(engine_1, "a");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+  for (std::uint64_t i = 0; i < core::event_applier::default_max_partitions + 5; ++i) {
+    engine_1.publish(test::stored_one_by_one_payload({i + 1}, "adapter-" + std::to_string(i)));
+  }
+  BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("skipped_blocks":5)"); }));
+  std::vector<std::string> said;
+  for (const std::string& line : log.lines()) {
+    if (line.find("skipped for want of room") != std::string::npos) said.push_back(line);
+  }
+  BOOST_REQUIRE(said.size() == 3U);  // the first, the second, the fourth
+  BOOST_TEST(said[0].find("limit=256") != std::string::npos, said[0]);
+  BOOST_TEST(said[0].find("instance=a") != std::string::npos, said[0]);
+  BOOST_TEST(said[2].find("so_far=4") != std::string::npos, said[2]);
 }
 
 BOOST_FIXTURE_TEST_CASE(losses_show_everywhere, report_fixture) {

@@ -3,16 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <future>
-#include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "net/log.hpp"
+#include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
@@ -22,6 +20,7 @@ using kvc::core::connection_state;
 using kvc::core::loss_policy;
 using kvc::core::stream_state;
 using kvc::test::fake_publisher;
+using kvc::test::heard_log;
 using kvc::test::removed_payload;
 using kvc::test::stored_payload;
 using kvc::test::stream_fixture;
@@ -94,29 +93,6 @@ struct state_fixture : stream_fixture {
         return;
     }
   }
-};
-
-/// Takes the place of the log while it lives.
-class heard_log {
- public:
-  heard_log() {
-    kvc::net::log::set_sink([this](kvc::net::log::level, std::string_view line) {
-      const std::lock_guard lock(guard_);
-      lines_.emplace_back(line);
-    });
-  }
-  ~heard_log() { kvc::net::log::set_sink({}); }
-  heard_log(const heard_log&) = delete;
-  heard_log& operator=(const heard_log&) = delete;
-
-  [[nodiscard]] std::vector<std::string> lines() const {
-    const std::lock_guard lock(guard_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex guard_;
-  std::vector<std::string> lines_;
 };
 
 constexpr stream_state lively_states[] = {stream_state::joining,    stream_state::catching_up, stream_state::whole,
