@@ -60,7 +60,6 @@ class evictor {
   void begin();
   /// Looks at no more than `budget` keys and salts, some 100 ns each. True when the plan is complete.
   [[nodiscard]] bool step(std::size_t budget);
-  [[nodiscard]] bool is_planning() const noexcept { return is_planning_; }
 
   /// The pieces of the complete plan, in order; they count as sent from `now` on. Empty when nothing is to be done.
   [[nodiscard]] std::vector<piece> take_pieces(time_point now);

@@ -15,6 +15,7 @@ enum class prefetch_need : std::uint8_t {
   start,  ///< a promotion from local disk would bring it there
 };
 
+/// What is said and done about one key.
 struct exist_decision {
   bool exists = false;
   prefetch_need need = prefetch_need::none;

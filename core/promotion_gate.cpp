@@ -73,11 +73,6 @@ void promotion_gate::forget(std::uint64_t object) {
   known_.erase(found);
 }
 
-bool promotion_gate::is_in_flight(std::uint64_t object) const {
-  const auto found = known_.find(object);
-  return found != known_.end() && found->second.at == phase::flying;
-}
-
 std::optional<promotion_gate::time_point> promotion_gate::rests_until(std::uint32_t backend, time_point now) const {
   if (backend >= backends_.size() || backends_[backend].until <= now) return std::nullopt;
   return backends_[backend].until;

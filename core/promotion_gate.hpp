@@ -59,7 +59,6 @@ class promotion_gate {
   /// Nothing is known of the object any more: its promotion, if there was one, has been given up.
   void forget(std::uint64_t object);
 
-  [[nodiscard]] bool is_in_flight(std::uint64_t object) const;
   [[nodiscard]] std::size_t in_flight() const noexcept { return flying_; }
   /// Until when the backend is left alone; nothing when it is not.
   [[nodiscard]] std::optional<time_point> rests_until(std::uint32_t backend, time_point now) const;

@@ -33,7 +33,6 @@ struct reconciliation {
   media_mask lost = 0;     ///< media on which it is not any more
 
   [[nodiscard]] constexpr bool has(difference which) const noexcept { return (found >> static_cast<unsigned>(which) & 1U) != 0; }
-  [[nodiscard]] constexpr bool is_equal() const noexcept { return found == 0; }
 };
 
 /// The media on which an object's block counts: complete replicas only. Pure.

@@ -29,6 +29,7 @@ enum class coordinator_endpoint : std::uint8_t {
   event_batches,
 };
 
+/// One row of the table of routes.
 struct coordinator_route {
   std::string_view method;
   std::string_view path;  ///< `{name}` stands for one segment that is not empty

@@ -21,6 +21,7 @@ struct event_batch {
   std::vector<core::usage_event> events;
 };
 
+/// All batches of a body, and the bytes that their hashes need.
 struct event_batches {
   std::vector<event_batch> batches;
   hash_room room;

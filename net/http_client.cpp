@@ -1,10 +1,13 @@
 #include "net/http_client.hpp"
 
 #include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -13,9 +16,8 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <optional>
-#include <utility>
-#include <vector>
+
+#include "net/name_lookup.hpp"
 
 namespace kvc::net {
 
@@ -83,26 +85,13 @@ struct http_client::state {
   asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, std::optional<response_parser>& parser, bool& heard);
 };
 
-/// Numeric addresses need no look-up; names go to the system's resolver, which is given up at the deadline.
+/// All addresses of the host.
 asio::awaitable<error_code> http_client::state::resolve(std::vector<tcp::endpoint>& found, time_point deadline) {
-  error_code failed;
-  const auto numeric = asio::ip::make_address(host, failed);
-  if (!failed) {
-    found.emplace_back(numeric, port);
-    co_return error_code{};
-  }
-  const auto resolver = std::make_shared<tcp::resolver>(executor);
-  const auto timer = std::make_shared<asio::steady_timer>(executor, deadline);
-  timer->async_wait([resolver, timer](const error_code& woken) {
-    if (!woken) resolver->cancel();
-  });
-  failed = error_code{};
-  const std::string service = std::to_string(port);
-  const auto answers = co_await resolver->async_resolve(host, service, asio::redirect_error(asio::use_awaitable, failed));
-  timer->cancel();
-  if (failed == asio::error::operation_aborted && std::chrono::steady_clock::now() >= deadline) co_return error_code(errc::timed_out);
-  for (const auto& each : answers) found.push_back(each.endpoint());
-  co_return failed;
+  name_lookup names(executor);
+  const auto addresses = co_await names.find(host, deadline);
+  if (addresses.has_error()) co_return addresses.error();
+  for (const asio::ip::address& each : *addresses) found.emplace_back(each, port);
+  co_return error_code{};
 }
 
 asio::awaitable<error_code> http_client::state::open(time_point deadline) {

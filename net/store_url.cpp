@@ -86,9 +86,4 @@ std::optional<store_url> find_address(std::string_view text, std::uint16_t defau
   return std::nullopt;
 }
 
-std::string address_text(const store_url& url) {
-  const bool is_v6 = url.host.find(':') != std::string::npos;
-  return (is_v6 ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
-}
-
 }  // namespace kvc::net

@@ -23,7 +23,4 @@ struct store_url {
 /// The first `host:port` or URL in what a store answers about its leader; `default_port` where it has none. Pure.
 [[nodiscard]] std::optional<store_url> find_address(std::string_view text, std::uint16_t default_port);
 
-/// `host:port`, with brackets where they belong. Pure.
-[[nodiscard]] std::string address_text(const store_url& url);
-
 }  // namespace kvc::net

@@ -1,51 +1,17 @@
 #include "net/request_document.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <numeric>
 
-#include "net/api_types.hpp"
-#include "net/http_reply.hpp"
+#include <boost/test/unit_test.hpp>
+
 #include "net/msgpack_tape.hpp"
+#include "tests/net/query_bodies.hpp"
 
 namespace {
 
 using namespace kvc;
 using namespace kvc::net;
-using shape = request_document::shape;
-
-/// What a query says to a body: its refusal as JSON, or what it understood.
-struct read_out {
-  request_document document;
-  checked wrong;
-  query_request query;
-
-  [[nodiscard]] std::string refused() const {
-    if (!wrong) return "";
-    std::string text;
-    answer_writer out(text, wire_form::json);
-    write_refusal(out, *wrong);
-    return text;
-  }
-  [[nodiscard]] std::string reason() const { return wrong ? std::string(reason_of(wrong->kind)) : ""; }
-};
-
-std::unique_ptr<read_out> read(std::string_view body, wire_form form = wire_form::json, query_kind kind = query_kind::either) {
-  auto out = std::make_unique<read_out>();
-  out->wrong = out->document.read(body, form, shape::single);
-  if (!out->wrong) out->wrong = read_query(out->document, out->document.items().front(), kind, out->query);
-  return out;
-}
-
-std::string query_with(std::string_view members) { return R"({"model":"m","block_size":4,)" + std::string(members) + "}"; }
-
-std::vector<std::uint32_t> tokens_of(const read_out& from) { return {from.query.tokens.begin(), from.query.tokens.end()}; }
-std::vector<std::uint64_t> hashes_of(const read_out& from) {
-  std::vector<std::uint64_t> bits;
-  for (const core::seq_hash each : from.query.hashes) bits.push_back(each.get());
-  return bits;
-}
-
-const auto per_element = boost::test_tools::per_element();
+using namespace kvc::test::bodies;
 
 }  // namespace
 
@@ -192,78 +158,6 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(refuses_extra_keys_that_no_engine_reports) {
-  // They would enter the hashes and match nothing, which looks like an empty cache.
-  for (const std::string keys : {"[5]", "[true]", R"(["x"])", R"([{"a":1}])", "[[1.5]]", "[[null]]", "[[true]]", R"([[{"a":1}]])",
-                                 "[[[null]]]", "[[[[1]]]]", R"([[["x",1.5]]])"}) {
-    const auto got = read(query_with(R"("token_ids":[],"extra_keys":[null,)" + keys.substr(1)));
-    BOOST_TEST(got->reason() == "invalid_type", keys);
-    BOOST_REQUIRE(got->wrong.has_value());
-    BOOST_TEST(got->wrong->field == "extra_keys");
-    BOOST_TEST(got->wrong->index.value() == 1U);
-    BOOST_TEST(got->wrong->sentence.find("null or a list of strings, integers, bytes or pairs") != std::string::npos);
-  }
-  const auto good =
-      read(query_with(R"("token_ids":[],"extra_keys":[null,[],["a",-5,["image",7]],[{"type":"mm","identifier":"i","offset":null}]])"));
-  BOOST_TEST(good->refused() == "");
-  BOOST_TEST(good->query.extra_keys.size() == 4U);
-}
-
-BOOST_AUTO_TEST_CASE(null_is_as_good_as_absent) {
-  // Clients fill in all members they know, under every name they know; the empty ones must not take back what was sent.
-  for (const std::string_view members :
-       {R"("token_ids":[0,1,2,3],"token_ids_b64":null)", R"("token_ids_b64":null,"token_ids":[0,1,2,3])",
-        R"("token_ids":[0,1,2,3],"token_ids":null)", R"("token_ids":[0,1,2,3],"modelname":null,"model_name":null,"model":null)",
-        R"("modelname":null,"token_ids":[0,1,2,3],"seq_hashes":null)"}) {
-    const auto got = read(query_with(members));
-    BOOST_TEST(got->refused() == "", members);
-    BOOST_TEST(got->query.partition.model == "m");
-    BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{0, 1, 2, 3}), per_element);
-  }
-  BOOST_TEST(read(R"({"model":null,"block_size":4,"token_ids":[]})")->reason() == "missing");
-  BOOST_TEST(read(R"({"model":"m","block_size":null,"token_ids":[]})")->reason() == "missing");
-  const auto by_hash = read(query_with(R"("seq_hashes":[7],"block_hash":null,"cache_salt":"s","additional_salt":null)"));
-  BOOST_TEST(hashes_of(*by_hash) == (std::vector<std::uint64_t>{7}), per_element);
-  BOOST_TEST(by_hash->query.partition.salt == "s");
-
-  request_document document;
-  const std::string batch =
-      R"({"queries":[{"model":"a","block_size":1,"token_ids":[1],"token_ids_b64":null,"model_name":null}],"queries":null})";
-  BOOST_TEST(!document.read(batch, wire_form::json, shape::batch).has_value());
-  query_request first;
-  BOOST_TEST_REQUIRE(document.items().size() == 1U);
-  BOOST_TEST(!read_query(document, document.items()[0], query_kind::either, first).has_value());
-  BOOST_TEST(first.tokens.size() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(refuses_two_names_for_one_member) {
-  // Which of them is meant nobody can know, and the order of members says nothing.
-  struct example {
-    std::string_view members;
-    std::string_view first;
-    std::string_view second;
-  };
-  for (const example& each : {example{R"("token_ids":[],"model_name":"other")", "model", "model_name"},
-                              example{R"("token_ids":[],"token_ids_b64":"")", "token_ids", "token_ids_b64"},
-                              example{R"("block_hash":[1],"seq_hashes":[1])", "block_hash", "seq_hashes"},
-                              example{R"("token_ids":[],"cache_salt":"a","additionalsalt":"b")", "cache_salt", "additionalsalt"}}) {
-    const auto got = read(query_with(each.members));
-    BOOST_TEST(got->reason() == "invalid_value", each.members);
-    BOOST_REQUIRE(got->wrong.has_value());
-    BOOST_TEST(got->wrong->field == each.second);
-    BOOST_TEST(got->wrong->sentence.starts_with(std::string(each.first) + " and " + std::string(each.second) + " are"),
-               got->wrong->sentence);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(takes_two_names_for_one_member_that_say_the_same) {
-  // Clients that know several servers send each of them the name it knows.
-  for (const std::string_view members :
-       {R"("token_ids":[],"cache_salt":"a","additionalsalt":"a")", R"("token_ids":[],"cache_salt":"a","additionalsalt":null)"}) {
-    BOOST_TEST(!read(query_with(members))->wrong.has_value(), members);
-  }
-}
-
 BOOST_AUTO_TEST_CASE(refuses_what_is_no_object_in_json) {
   // Each of these reached somebody's server once.
   for (const std::string body : {"", "   ", "{", "nul", R"({"a":1}})", R"({"a":1} x)", R"({"a":01})", "{'a':1}", R"({"a":1,})", "\xff"}) {
@@ -369,51 +263,6 @@ BOOST_AUTO_TEST_CASE(reads_messagepack_alike) {
   BOOST_TEST(read(body, wire_form::msgpack)->reason() == "invalid_msgpack");
   BOOST_TEST(read("\xc0", wire_form::msgpack)->reason() == "invalid_type");
   BOOST_TEST(read("", wire_form::msgpack)->reason() == "invalid_msgpack");
-}
-
-BOOST_AUTO_TEST_CASE(takes_members_and_their_names_in_messagepack_alike) {
-  // Null erases nothing, two names are one too many.
-  for (const bool is_null : {true, false}) {
-    std::string body;
-    msgpack_writer out(body);
-    out.map(6);
-    out.string("model");
-    out.string("m");
-    out.string("modelname");
-    is_null ? out.nil() : out.string("m");
-    out.string("block_size");
-    out.unsigned_integer(1);
-    out.string("token_ids");
-    out.array(1);
-    out.unsigned_integer(5);
-    for (const char* name : {"token_ids_b64", "seq_hashes"}) {
-      out.string(name);
-      out.nil();
-    }
-    const auto got = read(body, wire_form::msgpack);
-    BOOST_TEST(got->reason() == (is_null ? "" : "invalid_value"));
-    if (is_null) BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{5}), per_element);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(refuses_strings_that_are_no_text) {
-  // A name of other bytes would make every answer and page that shows it unreadable; JSON has always refused them.
-  for (const auto& [name, value] : {std::pair("instance_id", "\xff\xfe"), std::pair("unknown", "\xff"), std::pair("\xed\xa0\x80", "x")}) {
-    std::string body;
-    msgpack_writer out(body);
-    out.map(4);
-    out.string("model");
-    out.string("m\xC3\xA9");
-    out.string("block_size");
-    out.unsigned_integer(1);
-    out.string("seq_hashes");
-    out.array(0);
-    out.string(name);
-    out.string(value);
-    BOOST_TEST(read(body, wire_form::msgpack)->reason() == "invalid_msgpack");
-    request_document document;
-    BOOST_TEST(!document.read(body, wire_form::msgpack, shape::single_of_bytes).has_value());  // who asks for bytes looks for himself
-  }
 }
 
 BOOST_AUTO_TEST_CASE(names_the_fault_in_messagepack_alike) {
