@@ -46,6 +46,8 @@ asio::awaitable<result<addresses>> name_lookup::find(std::string host, std::chro
   boost::system::error_code woken;
   co_await asked->is_over.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   pending_.reset();
+  // One that waits for its turn on the thread is passed over there, so that no more are left than there are who ask.
+  if (!asked->answer) asked->resolver.cancel();
   if (asked->is_cancelled) co_return error_code(errc::cancelled);
   if (!asked->answer) co_return error_code(woken ? errc::cancelled : errc::timed_out);
   co_return std::move(*asked->answer);

@@ -1,15 +1,16 @@
 #include "net/task_scope.hpp"
 
+#include <algorithm>
+#include <cassert>
+#include <exception>
+#include <utility>
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <algorithm>
-#include <cassert>
-#include <exception>
-#include <utility>
 
 #include "net/log.hpp"
 
@@ -55,8 +56,9 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
 }
 
 void task_scope::begun(std::uint64_t number) {
-  const auto found = std::ranges::find(tasks_, number, [](const std::unique_ptr<task>& each) { return each->number; });
-  if (found == tasks_.end()) return;
+  // From the newest on, which it is or was: there may be as many tasks as connections.
+  const auto found = std::find_if(tasks_.rbegin(), tasks_.rend(), [number](const auto& each) { return each->number <= number; });
+  if (found == tasks_.rend() || (*found)->number != number) return;  // it has ended already
   (*found)->has_begun = true;
   if (is_leaving_) (*found)->cancel.emit(asio::cancellation_type::total);
 }
