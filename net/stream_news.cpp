@@ -29,15 +29,36 @@ void stream_news::show(core::stream_fsm& machine) {
     for (const auto& each : machine.take_facts()) tell(each);
   }
   if (machine.state() != state_) show_state(machine, machine.state());
+  if (lines_.has_kept_back()) tell_of_kept_back(machine);
 }
 
 void stream_news::stop(const core::stream_fsm& machine) {
   show_state(machine, core::stream_state::stopped);
 }
 
+void stream_news::tell_of_kept_back(const core::stream_fsm& machine) {
+  const auto lines = lines_.settle(std::chrono::steady_clock::now());
+  if (!lines) return;
+  const core::stream_fsm::totals& so_far = machine.so_far();
+  log::warn(log::module::stream, "lines kept back, the stream changes too often",
+            {{"instance", service_->registration.worker.instance},
+             {"tenant", service_->registration.worker.tenant},
+             {"dp_rank", service_->registration.worker.rank.get()},
+             {"endpoint", service_->registration.endpoint},
+             {"lines", *lines},
+             {"state", core::to_string(state_)},
+             {"seqno", text_of(machine.newest_applied())},
+             {"gaps", so_far.gaps},
+             {"lost", so_far.lost},
+             {"restarts", so_far.restarts},
+             {"breaks", disconnects_},
+             {"generation", service_->status->generation.load(std::memory_order_relaxed)}});
+}
+
 void stream_news::show_state(const core::stream_fsm& machine, core::stream_state now_in) {
   const core::stream_state before = std::exchange(state_, now_in);
   put(service_->status->state, now_in);
+  if (now_in != core::stream_state::stopped && !may_write()) return;
   log::info(log::module::stream, "state",
             {{"instance", service_->registration.worker.instance},
              {"tenant", service_->registration.worker.tenant},
@@ -92,6 +113,7 @@ void stream_news::note_connection(const zmq_socket::connection& seen) {
   const bool has_broken = std::exchange(disconnects_, seen.disconnects) < seen.disconnects;  // less than before: of another socket
   if (std::exchange(connection_, now) == now && !has_broken) return;
   put(service_->status->connection, now);
+  if (!may_write()) return;
   log::info(log::module::stream, "connection",
             {{"instance", service_->registration.worker.instance},
              {"dp_rank", service_->registration.worker.rank.get()},
@@ -103,7 +125,7 @@ void stream_news::note_connection(const zmq_socket::connection& seen) {
 void stream_news::cannot_open(const error_code& why) {
   connection_ = core::connection_state::failed;
   put(service_->status->connection, connection_);
-  if (std::exchange(open_failure_, why) == why) return;
+  if (std::exchange(open_failure_, why) == why || !may_write()) return;
   log::warn(log::module::stream, "cannot open stream",
             {{"instance", service_->registration.worker.instance},
              {"dp_rank", service_->registration.worker.rank.get()},
@@ -111,7 +133,8 @@ void stream_news::cannot_open(const error_code& why) {
              {"reason", why.message()}});
 }
 
-void stream_news::has_failed(std::string_view why) const {
+void stream_news::has_failed(std::string_view why) {
+  if (!may_write()) return;
   log::error(log::module::stream, "stream failed",
              {{"instance", service_->registration.worker.instance},
               {"dp_rank", service_->registration.worker.rank.get()},
@@ -119,7 +142,8 @@ void stream_news::has_failed(std::string_view why) const {
               {"reason", why}});
 }
 
-void stream_news::cannot_ask(const error_code& why) const {
+void stream_news::cannot_ask(const error_code& why) {
+  if (!may_write()) return;
   log::warn(log::module::stream, "replay request failed",
             {{"instance", service_->registration.worker.instance},
              {"dp_rank", service_->registration.worker.rank.get()},
@@ -127,7 +151,8 @@ void stream_news::cannot_ask(const error_code& why) const {
              {"reason", why.message()}});
 }
 
-void stream_news::tell(const core::stream_fsm::fact& what) const {
+void stream_news::tell(const core::stream_fsm::fact& what) {
+  if (!may_write()) return;
   using kind = core::stream_fsm::fact::kind;
   const core::worker_key& worker = service_->registration.worker;
   const log::field instance("instance", worker.instance);

@@ -9,11 +9,13 @@
 #include "core/stream_fsm.hpp"
 #include "net/errc.hpp"
 #include "net/fleet_service.hpp"
+#include "net/line_budget.hpp"
 #include "net/zmq_socket.hpp"
 
 namespace kvc::net {
 
-/// Compares what the machine says with what was shown last; one line per change of state, and one per fact. Lane: the stream's.
+/// Compares what the machine says with what was shown last; one line per change of state, and one per fact, unless a stream has more to
+/// say than anybody can read (see line_budget). Lane: the stream's.
 class stream_news {
  public:
   /// The references outlive the object.
@@ -28,15 +30,17 @@ class stream_news {
   void cannot_open(const error_code& why);
   void has_opened() { open_failure_ = {}; }
   /// Something was thrown while the stream was at work.
-  void has_failed(std::string_view why) const;
-  void cannot_ask(const error_code& why) const;
+  void has_failed(std::string_view why);
+  void cannot_ask(const error_code& why);
   /// The last change of state there is.
   void stop(const core::stream_fsm& machine);
 
  private:
   void show_state(const core::stream_fsm& machine, core::stream_state now_in);
   void show_totals(const core::stream_fsm::totals& now);
-  void tell(const core::stream_fsm::fact& what) const;
+  void tell(const core::stream_fsm::fact& what);
+  void tell_of_kept_back(const core::stream_fsm& machine);
+  [[nodiscard]] bool may_write() { return lines_.take(std::chrono::steady_clock::now()); }
 
   core::lane_counters* counters_;
   const service_info* service_;
@@ -45,6 +49,7 @@ class stream_news {
   core::connection_state connection_ = core::connection_state::connecting;
   std::uint64_t disconnects_ = 0;  ///< of the present socket, told already
   error_code open_failure_;        ///< told last; none since a socket was opened
+  line_budget lines_;
 };
 
 }  // namespace kvc::net

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/recipe_watch.hpp"
+#include "net/line_budget.hpp"
 #include "net/stream_series.hpp"
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/fake_publisher.hpp"
@@ -130,6 +131,25 @@ BOOST_FIXTURE_TEST_CASE(what_is_left_out_for_want_of_room_is_logged, report_fixt
   BOOST_TEST(said[0].find("limit=256") != std::string::npos, said[0]);
   BOOST_TEST(said[0].find("instance=a") != std::string::npos, said[0]);
   BOOST_TEST(said[2].find("so_far=4") != std::string::npos, said[2]);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stream_that_loses_batches_all_the_time_does_not_fill_the_log, report_fixture) {
+  const test::heard_log log;
+  fake_publisher lossy(engine, context, {});
+  enrol(lossy, "a", "vLLM", R"(,"after_loss":"keep")");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    lossy.publish(stored_payload({i + 1}, {}, tokens_from(static_cast<std::uint32_t>(4 * i), 1)));
+    lossy.lose_forever();
+  }
+  lossy.publish(stored_payload({1'000}, {}, tokens_from(4'000, 1)));
+  BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("gaps":100)"); }));
+
+  std::size_t of_the_stream = 0;
+  for (const std::string& line : log.lines())
+    of_the_stream += line.starts_with("stream ") && line.find("instance=a") != std::string::npos ? 1 : 0;
+  BOOST_TEST(of_the_stream >= std::size_t{net::line_budget::at_once} / 2);
+  BOOST_TEST(of_the_stream <= std::size_t{net::line_budget::at_once} + 20);  // three or more for each loss otherwise
 }
 
 BOOST_FIXTURE_TEST_CASE(losses_show_everywhere, report_fixture) {
