@@ -216,7 +216,7 @@ std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t 
 bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, std::uint32_t count, apply_tally& tally) {
   stop_waiting_elsewhere(name, where.home, medium);
   const copy now{where, count, medium};
-  if (const auto odd = odd_.find(name); odd != odd_.end()) return put_odd(odd->second, now, tally);
+  if (const auto odd = odd_.find(name); odd != odd_.end()) return put_odd(name, odd->second, now, tally);
   const auto block = holdings_.find_plain(space_, name);
   if (!block) {
     ++known_;
@@ -240,30 +240,37 @@ bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, st
       return false;
     }
   }
-  return put_odd(make_odd(name, *block), now, tally);
+  return put_odd(name, make_odd(name, *block), now, tally);
 }
 
-bool lane_blocks::put_odd(copies& all, const copy& what, apply_tally& tally) {
+bool lane_blocks::put_odd(engine_hash name, copies& all, const copy& what, apply_tally& tally) {
   copy now = what;
   const bool is_news = std::ranges::none_of(all, [&](const copy& each) { return each.where.home == now.where.home; });
-  const auto same_medium = std::ranges::find(all, now.medium, &copy::medium);
-  if (same_medium == all.end()) {
-    hold_odd(now);
-    count_held(now.where.home, now.medium, 1);
-    ++tally.stored;
+  const auto same =
+      std::ranges::find_if(all, [&](const copy& each) { return each.medium == now.medium && is_same_block(each.where, now.where); });
+  if (same != all.end()) {
+    const auto room = std::numeric_limits<std::uint32_t>::max() - same->count;
+    now.count = options_.copy_counting ? same->count + std::min(now.count, room) : 1;
+    now.where = same->where;  // the block may be known in two ways; it is held in the first one
+    all.erase(same);
+    ++tally.repeated;
   } else {
-    if (is_same_block(same_medium->where, now.where)) {
-      const auto room = std::numeric_limits<std::uint32_t>::max() - same_medium->count;
-      now.count = options_.copy_counting ? same_medium->count + std::min(now.count, room) : 1;
-      now.where = same_medium->where;  // the block may be known in two ways; it is held in the first one
-      ++tally.repeated;
-    } else {
-      hold_odd(now);
-      count_held(now.where.home, now.medium, 1);
-      let_go(*same_medium);
-      ++tally.moved;
+    hold_odd(now);  // before others are let go of, so that readers never miss it
+    count_held(now.where.home, now.medium, 1);
+    const auto stays = [&](const copy& each) {
+      return each.medium != now.medium || (says_place(name, now.where) && says_place(name, each.where));
+    };
+    bool has_moved = false;
+    for (auto each = all.begin(); each != all.end();) {
+      if (stays(*each)) {
+        ++each;
+        continue;
+      }
+      let_go(*each);
+      each = all.erase(each);
+      has_moved = true;
     }
-    all.erase(same_medium);
+    ++(has_moved ? tally.moved : tally.stored);
   }
   all.push_back(now);
   return is_news;
@@ -317,75 +324,6 @@ void lane_blocks::let_go_plain(std::uint32_t which, std::uint32_t offset) {
   count_gone(holdings_.at(which).home, holdings_.at(which).medium, 1);
   holdings_.release_plain(which, offset);
   holdings_.close_if_empty(which);
-}
-
-/// Removes the first of `names` and as many of the next as go with it by moving one cutoff; 0 when it is not that simple.
-std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) {
-  if (!odd_.empty()) return 0;
-  const auto hit = holdings_.find_plain_on(space_, names[0], medium);
-  if (hit.which == lane_holdings::none) return 0;
-  const std::uint32_t count = holdings_.tail_of(hit.which, hit.offset, names);
-  if (count == 0) return 0;
-  // An event may go on with the end of another chain, which nothing could follow before this one's length was known.
-  const engine_hash* const next = count < names.size() ? &names[count] : nullptr;
-  if (next != nullptr) holdings_.expect(2, space_, *next);
-  const std::uint32_t kept = holdings_.at(hit.which).cutoff - count;
-  if (holdings_.media() == mask_of(medium)) {
-    known_ -= count;
-  } else {
-    for (std::uint32_t i = 0; i < count; ++i) known_ -= holdings_.is_plain_elsewhere(hit.which, kept + i) ? 0U : 1U;
-  }
-  count_gone(holdings_.at(hit.which).home, medium, count);
-  tally.removed += count;
-  holdings_.release_plain_from(hit.which, kept);
-  if (next != nullptr) holdings_.expect(3, space_, *next);
-  holdings_.close_if_empty(hit.which);
-  if (next != nullptr) holdings_.expect(4, space_, *next);
-  return count;
-}
-
-void lane_blocks::remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) {
-  // No quiescent scope: everything looked at is pinned by this worker's own holdings.
-  while (!names.empty()) {
-    std::size_t done = remove_tail(names, medium, tally);
-    if (done == 0) {
-      remove_one(names[0], medium, tally);
-      done = 1;
-    }
-    names = names.subspan(done);
-  }
-}
-
-void lane_blocks::remove_one(engine_hash name, medium_id medium, apply_tally& tally) {
-  if (const auto odd = odd_.empty() ? odd_.end() : odd_.find(name); odd != odd_.end()) {
-    copies& all = odd->second;
-    const auto on_medium = std::ranges::find(all, medium, &copy::medium);
-    if (on_medium != all.end()) {
-      if (options_.copy_counting && --on_medium->count != 0) return;
-      let_go(*on_medium);
-      all.erase(on_medium);
-      ++tally.removed;
-      if (!all.empty()) return;
-      odd_.erase(odd);
-      --known_;
-      return;
-    }
-  } else if (const auto hit = holdings_.find_plain_on(space_, name, medium); hit.which != lane_holdings::none) {
-    let_go_plain(hit.which, hit.offset);
-    ++tally.removed;
-    return;
-  }
-  if (const auto lost = waiting_.find(name); lost != waiting_.end()) {
-    auto& media = lost->second.copies;
-    const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
-    if (on_medium != media.end()) {
-      if (options_.copy_counting && --on_medium->second != 0) return;
-      media.erase(on_medium);
-      if (media.empty()) forget_orphan(name);
-      return;
-    }
-  }
-  ++tally.unknown_removals;
 }
 
 }  // namespace kvc::core

@@ -31,11 +31,12 @@ namespace kvc::core {
 ///
 /// Story: an engine's removal carries only a name, and a store hangs behind a name, so somebody must remember what each name means. On one
 /// medium a name means one block, in one partition, or waits for its place to be told, never both; when it is stored at another place it
-/// moves there. A parent's name is looked up in the partition of the store; a placeholder (`by_name`) means the block of its name in any
-/// partition the worker is a member of. A block whose parent's name is unknown stands where its own name is known to stand, else it is
-/// an orphan: it is kept, waits under the parent's name, and joins when that or its own name becomes known, together with everything that
-/// waits behind it; orphans are bounded, by stream, and those told of least recently go first. A name is forgotten when the last copy on the last medium goes, and a later
-/// store behind it is an orphan again until it returns.
+/// moves there. A name by the standard is the exception: it leaves out the adapter and the salt, so it may stand in several partitions at
+/// once, and a removal means the one it names. A parent's name is looked up in the partition of the store; a placeholder (`by_name`) means
+/// the block of its name in any partition the worker is a member of. A block whose parent's name is unknown stands where its own name is
+/// known to stand, else it is an orphan: it is kept, waits under the parent's name, and joins when that or its own name becomes known,
+/// together with everything that waits behind it; orphans are bounded, by stream, and those told of least recently go first. A name is
+/// forgotten when the last copy on the last medium goes, and a later store behind it is an orphan again until it returns.
 ///
 /// Most blocks are plain (see lane_holdings) and cost no memory per worker; names that mean something a list cannot tell are odd and kept
 /// here, as are blocks known by their sequence hash only.
@@ -64,7 +65,14 @@ class lane_blocks {
   void expect(unsigned step, const engine_hash* parent, std::span<const engine_hash> names) const noexcept;
 
   void store(const store_command& command, apply_tally& tally);
-  void remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
+
+  /// What a removal says of the partition it means. Matters to names by the standard only, which may stand in several.
+  struct removal_scope {
+    const partition* home = nullptr;  ///< looked at first; null: the newest place of a name is meant
+    bool is_explicit = false;         ///< nothing is meant but what stands there
+  };
+  void remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) { remove(names, medium, {}, tally); }
+  void remove(std::span<const engine_hash> names, medium_id medium, const removal_scope& from, apply_tally& tally);
 
   /// The block that a name means now; absent when it means none. The newest, where it means several.
   struct meaning {
@@ -104,7 +112,7 @@ class lane_blocks {
   [[nodiscard]] std::size_t orphans() const noexcept { return waiting_.size(); }
 
  private:
-  void remove_one(engine_hash name, medium_id medium, apply_tally& tally);
+  void remove_one(engine_hash name, medium_id medium, const removal_scope& from, apply_tally& tally);
   /// Where a block stands: in a run, or nowhere but under its sequence hash.
   struct place {
     run_place where;        ///< null run: known by `block` only
@@ -152,7 +160,11 @@ class lane_blocks {
                                             std::uint16_t home, medium_id medium, apply_tally& tally);
   /// True when the name had no place in that partition before, so that something may wait for it.
   [[nodiscard]] bool put(engine_hash name, const place& where, medium_id medium, std::uint32_t count, apply_tally& tally);
-  [[nodiscard]] bool put_odd(copies& all, const copy& now, apply_tally& tally);
+  [[nodiscard]] bool put_odd(engine_hash name, copies& all, const copy& now, apply_tally& tally);
+  /// Whether a name says by itself where a block stands, but for the partition, as those by the standard do.
+  [[nodiscard]] bool says_place(engine_hash name, const place& of) const { return hash_of(of).get() == name.get(); }
+  [[nodiscard]] bool may_be_meant(engine_hash name, const place& of, const removal_scope& from) const;
+  [[nodiscard]] copies::iterator removed_copy(engine_hash name, copies& all, medium_id medium, const removal_scope& from) const;
   [[nodiscard]] bool put_plain(engine_hash name, const place& where, medium_id medium);
   copies& make_odd(engine_hash name, const lane_holdings::plain_block& block);
   void hold_odd(const copy& which);
@@ -165,7 +177,8 @@ class lane_blocks {
   void unlink_from_parent(engine_hash child, const orphan& which);
   void let_go(const copy& which);
   void let_go_plain(std::uint32_t which, std::uint32_t offset);
-  [[nodiscard]] std::size_t remove_tail(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
+  [[nodiscard]] std::size_t remove_tail(std::span<const engine_hash> names, medium_id medium, const removal_scope& from,
+                                        apply_tally& tally);
   /// False when the budget was used up before the holding was.
   [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
   void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);

@@ -49,19 +49,28 @@ void lane_blocks::evict_holding(std::uint32_t which, eviction_pass& pass, std::s
 
 void lane_blocks::evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally) {
   const auto found = odd_.find(name);
-  const copies& all = found->second;
+  copies& all = found->second;
+  const auto payer_of = [&](const copy& each) { return pass.account_of(homes_[each.where.home].get()); };
   const auto goes = [&](const copy& each) {
-    eviction_pass::account* const payer = pass.account_of(homes_[each.where.home].get());
+    eviction_pass::account* const payer = payer_of(each);
     if (payer == nullptr) return false;
     const run* const in = each.where.where.in;
     return in == nullptr ? pass.condemns_lone_block(*payer) : eviction_pass::is_condemned(*in);
   };
-  const auto condemned = std::ranges::find_if(all, goes);
-  if (condemned == all.end()) return;
-  before_first();
-  pass.note_evicted(*pass.account_of(homes_[condemned->where.home].get()), all.size());
-  for (const copy& each : all) let_go(each);
-  tally.removed += all.size();
+  const bool are_apart = std::ranges::all_of(all, [&](const copy& each) { return says_place(name, each.where); });
+  if (!are_apart && std::ranges::none_of(all, goes)) return;
+  for (auto each = all.begin(); each != all.end();) {
+    if (are_apart && !goes(*each)) {
+      ++each;
+      continue;
+    }
+    before_first();
+    if (eviction_pass::account* const payer = payer_of(*each)) pass.note_evicted(*payer, 1);
+    let_go(*each);
+    ++tally.removed;
+    each = all.erase(each);
+  }
+  if (!all.empty()) return;
   odd_.erase(found);
   --known_;
 }

@@ -75,11 +75,15 @@ void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, m
 void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_tally& tally) {
   if (const auto odd = odd_.find(name); odd != odd_.end()) {
     copies& all = odd->second;
-    const auto on_medium = std::ranges::find(all, medium, &copy::medium);
-    if (on_medium == all.end()) return;
-    let_go(*on_medium);
-    all.erase(on_medium);
-    ++tally.removed;
+    for (auto each = all.begin(); each != all.end();) {
+      if (each->medium != medium) {
+        ++each;
+        continue;
+      }
+      let_go(*each);
+      each = all.erase(each);
+      ++tally.removed;
+    }
     if (!all.empty()) return;
     odd_.erase(odd);
     --known_;

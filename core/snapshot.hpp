@@ -70,7 +70,7 @@ struct dump_slice {
   struct odd_name {
     engine_hash name{};
     std::uint32_t first_copy = 0;  ///< into `copies`; in the order of their last stores
-    std::uint32_t count = 0;       ///< media, at least 1
+    std::uint32_t count = 0;       ///< media in partitions, at least 1
   };
   struct waiting_copy {
     medium_id medium{};

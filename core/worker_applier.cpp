@@ -81,14 +81,32 @@ bool worker_applier::is_of_other_size(const event_scope& scope) const {
   return scope.block_size != 0 && scope.block_size != registration_.partition.block_size && !speaks_standard(registration_.type);
 }
 
-std::shared_ptr<partition> worker_applier::home_of(const event_scope& scope) {
-  if (is_in_scope(home_->key(), scope)) return home_;
+/// The partition that a scope means: what it leaves out is as registered.
+partition_key worker_applier::key_of(const event_scope& scope) const {
   partition_key key = registration_.partition;
   if (scope.block_size != 0 && !is_of_other_size(scope)) key.block_size = scope.block_size;
   if (scope.lora) key.lora = *scope.lora;
   if (scope.tenant) key.tenant = *scope.tenant;
   if (scope.model) key.model = *scope.model;
   if (scope.salt) key.salt = *scope.salt;
+  return key;
+}
+
+lane_blocks::removal_scope worker_applier::removal_scope_of(const event_scope& scope) const {
+  if (others_.empty()) return {};
+  // A publisher may leave the adapter and the salt out of its removals only: then the newest such block is the best guess.
+  lane_blocks::removal_scope from{.home = nullptr, .is_explicit = scope.lora || scope.salt};
+  if (is_in_scope(home_->key(), scope)) {
+    from.home = home_.get();
+  } else if (const auto known = others_.find(key_of(scope)); known != others_.end()) {
+    from.home = known->second.get();
+  }
+  return from;
+}
+
+std::shared_ptr<partition> worker_applier::home_of(const event_scope& scope) {
+  if (is_in_scope(home_->key(), scope)) return home_;
+  partition_key key = key_of(scope);
   if (key == home_->key()) return home_;
   if (const auto known = others_.find(key); known != others_.end()) return known->second;
   if (others_.size() >= limits_.max_partitions && !make_room()) {
@@ -229,6 +247,7 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
     if (left_.empty()) return;
     hashes = left_;
   }
+  const lane_blocks::removal_scope from = removal_scope_of(scope);
   apply_tally each_medium;
   for (unsigned rest = media; rest != 0; rest &= rest - 1) {
     const auto medium = static_cast<medium_id>(std::countr_zero(rest));
@@ -236,14 +255,15 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
       uncounted_.remove(removed.hashes, scope.group, medium);
       continue;
     }
-    remove_blocks(names_in_group(hashes, scope), medium, each_medium);
+    remove_blocks(names_in_group(hashes, scope), medium, from, each_medium);
   }
   // Where every medium is meant, not to be on one of them is no surprise.
   if (removed.all_media) each_medium.unknown_removals = 0;
   tally.add(each_medium);
 }
 
-void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) {
+void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id medium, const lane_blocks::removal_scope& from,
+                                   apply_tally& tally) {
   if (pages_.pages() != 0) {
     unpaged_.clear();
     for (const engine_hash name : names) {
@@ -251,7 +271,7 @@ void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id
     }
     names = unpaged_;
   }
-  blocks_.remove(names, medium, tally);
+  blocks_.remove(names, medium, from, tally);
 }
 
 void worker_applier::move(const object_event& moved, apply_tally& tally) {

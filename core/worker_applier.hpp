@@ -88,6 +88,8 @@ class worker_applier {
  private:
   /// Null: there is no room for another one, or somebody else has it under another seed.
   [[nodiscard]] std::shared_ptr<partition> home_of(const event_scope& scope);
+  [[nodiscard]] partition_key key_of(const event_scope& scope) const;
+  [[nodiscard]] lane_blocks::removal_scope removal_scope_of(const event_scope& scope) const;
   /// Leaves partitions in which nothing is held any more. False: there are none, as far as was looked.
   [[nodiscard]] bool make_room();
   /// Leaves all partitions but these and the registration's own. Precondition: nothing is held in the others.
@@ -102,7 +104,7 @@ class worker_applier {
   void check_standard(const stored_event& stored, const partition& home);
   /// Tells the board what a name means, if the worker knows.
   void explain(engine_hash name, name_board& to);
-  void remove_blocks(std::span<const engine_hash> names, medium_id medium, apply_tally& tally);
+  void remove_blocks(std::span<const engine_hash> names, medium_id medium, const lane_blocks::removal_scope& from, apply_tally& tally);
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
   void store_by_name(store_command command, apply_tally& tally);

@@ -162,7 +162,8 @@ void read_name(pack_cursor& from, core::medium_table& media, core::dump_slice& i
   core::dump_slice::odd_name told;
   told.name = core::engine_hash{from.number()};
   told.first_copy = static_cast<std::uint32_t>(into.copies.size());
-  told.count = read_media(from);
+  told.count = from.array();  // media, of which there may be several in each partition: no bound but the bytes themselves
+  if (told.count == 0) from.fail();
   for (std::uint32_t i = 0; i < told.count && from.ok(); ++i) {
     core::dump_slice::copy each;
     from.array_of(5);

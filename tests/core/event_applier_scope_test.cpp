@@ -189,6 +189,50 @@ BOOST_AUTO_TEST_CASE(a_clear_takes_the_partitions_that_agree_with_what_it_names)
   }
 }
 
+BOOST_AUTO_TEST_CASE(adapters_and_salts_share_the_hashes_of_the_standard_and_nothing_else) {
+  // The usual case of a fleet with adapters: one system prompt, stored under each of them.
+  stream at(registered(publisher_type::standard));
+  std::vector<local_hash> locals;
+  std::vector<seq_hash> rolled;
+  hash_blocks(words{1, 2, 3, 4}, block_size, seed, locals);
+  roll_from_root(locals, seed, rolled);
+  const std::vector<engine_hash> both{engine_hash{rolled[0].get()}, engine_hash{rolled[1].get()}};
+  const auto store = [&](const event_scope& scope) {
+    stored_event made;
+    made.scope = scope;
+    made.standard_hashes = true;
+    made.hashes = both;
+    at.apply(made);
+  };
+  const auto depth_in = [&](const std::string& lora, const std::string& salt) {
+    partition_key key = registered(publisher_type::standard).partition;
+    key.lora = lora;
+    key.salt = salt;
+    return at.depth({1, 2, 3, 4}, all_media, key);
+  };
+  const event_scope salted = envelope({}, {}, {}, "tenant's");
+  store({});
+  store(with_adapter("sql"));
+  store(salted);
+  BOOST_TEST(depth_in("", "") == 2U);
+  BOOST_TEST(depth_in("sql", "") == 2U);
+  BOOST_TEST(depth_in("", "tenant's") == 2U);
+
+  at.apply(removed_event{.scope = with_adapter("sql"), .hashes = {both[1]}});
+  BOOST_TEST(depth_in("", "") == 2U);
+  BOOST_TEST(depth_in("sql", "") == 1U);
+  at.apply(removed_event{.scope = with_adapter("never seen"), .hashes = both});
+  BOOST_TEST(depth_in("", "") == 2U);
+  BOOST_TEST(depth_in("", "tenant's") == 2U);
+  at.apply(removed_event{.scope = {}, .hashes = both});  // the registered partition's first
+  BOOST_TEST(depth_in("", "") == 0U);
+  BOOST_TEST(depth_in("", "tenant's") == 2U);
+  at.apply(removed_event{.scope = {}, .hashes = both});  // of a publisher that names the salt when it stores only
+  BOOST_TEST(depth_in("", "tenant's") == 0U);
+  at.clear();
+  BOOST_TEST(at.applier->names() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_clear_of_a_store_means_its_tenant_whatever_else_it_fills_in) {
   // The model, the size and the rest come from the configuration of whoever publishes, not from the blocks.
   for (const auto& who : {registered(publisher_type::mooncake, publisher_class::pool), registered(publisher_type::mooncake),

@@ -119,6 +119,42 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(standard_hashes_say_where_they_stand, Subject, ind
   BOOST_TEST(at.depth(first, content) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_standard_hash_stands_in_several_partitions_at_once, Subject, index_subjects) {
+  // The adapter and the salt are no part of the hash: a prompt that several adapters share has the same names in each.
+  const auto content = blocks({1, 2});
+  std::vector<core::seq_hash> rolled;
+  core::roll_from_root(content, test_seed, rolled);
+  const std::vector<engine_hash> named{engine_hash{rolled[0].get()}, engine_hash{rolled[1].get()}};
+  scene<Subject> at({first});
+  const auto depths = [&] {
+    std::vector<std::uint32_t> all;
+    for (const std::size_t partition : {0U, 1U, 2U}) all.push_back(at.depth(first, content, core::all_media, partition));
+    return all;
+  };
+  for (const std::size_t partition : {0U, 1U, 2U}) at.standard(first, named, medium_id::gpu, partition);
+  BOOST_TEST(depths() == (std::vector<std::uint32_t>{2, 2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(at.index.held_on(first, medium_id::gpu) == 6U);
+  BOOST_TEST(at.index.names(first) == 2U);
+
+  at.index.remove(first, named[1], medium_id::gpu, {.partition = 1, .is_explicit = true});
+  BOOST_TEST(depths() == (std::vector<std::uint32_t>{2, 1, 2}), boost::test_tools::per_element());
+  at.index.remove(first, named[1], medium_id::gpu, {.partition = 1, .is_explicit = true});  // there is none left
+  BOOST_TEST(depths() == (std::vector<std::uint32_t>{2, 1, 2}), boost::test_tools::per_element());
+  at.index.remove(first, named[1], medium_id::gpu, {.partition = 1});  // of a publisher that names its adapters when it stores only
+  BOOST_TEST(depths() == (std::vector<std::uint32_t>{2, 1, 1}), boost::test_tools::per_element());
+
+  at.index.clear(first, core::all_media, 0);
+  BOOST_TEST(depths() == (std::vector<std::uint32_t>{0, 1, 1}), boost::test_tools::per_element());
+  at.standard(first, named, medium_id::cpu, 1);
+  at.index.remove(first, named[0], medium_id::gpu, {.partition = 1, .is_explicit = true});
+  BOOST_TEST(depths() == (std::vector<std::uint32_t>{0, 2, 1}), boost::test_tools::per_element());
+  // An engine that calls another block by the same name means that block from then on, and nothing else.
+  at.root(first, {named[0]}, blocks({9}), medium_id::gpu, 2);
+  BOOST_TEST(at.depth(first, content, core::mask_of(medium_id::gpu), 2) == 0U);
+  BOOST_TEST(at.depth(first, blocks({9}), core::all_media, 2) == 1U);
+  BOOST_TEST(at.depth(first, content, core::all_media, 1) == 2U);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(sequence_hash_queries_equal_local_hash_queries, Subject, index_subjects) {
   // /query and /query_by_hash are two ways to ask the same.
   scene<Subject> at({first});

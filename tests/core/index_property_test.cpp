@@ -106,8 +106,8 @@ class duel {
         model_.store(who, happened.store);
         break;
       case random_step::kind::remove:
-        real_.remove(who, happened.name, happened.medium);
-        model_.remove(who, happened.name, happened.medium);
+        real_.remove(who, happened.name, happened.medium, happened.from);
+        model_.remove(who, happened.name, happened.medium, happened.from);
         break;
       case random_step::kind::clear:
         real_.clear(who, happened.which, happened.only, happened.budget);

@@ -53,7 +53,7 @@ class relay {
         to.store(who, happened.store);
         break;
       case random_step::kind::remove:
-        to.remove(who, happened.name, happened.medium);
+        to.remove(who, happened.name, happened.medium, happened.from);
         break;
       case random_step::kind::clear:
         to.clear(who, happened.which, happened.only, happened.budget);

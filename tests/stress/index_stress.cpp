@@ -91,7 +91,9 @@ struct real_lane {
     real_worker& worker = *workers.at(who);
     switch (step.what) {
       case random_step::kind::store: worker.store(step.store); break;
-      case random_step::kind::remove: worker.remove(step.name, step.medium); break;
+      case random_step::kind::remove:
+        worker.remove(step.name, step.medium, step.from);
+        break;
       case random_step::kind::clear: worker.clear(step.which, step.only, step.budget); break;
     }
     counters->batches.add();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct store_step {
   core::engine_hash parent{};            ///< for link::parent
   std::vector<core::engine_hash> names;
   std::vector<core::local_hash> locals;  ///< as many as names for root and parent; empty otherwise
+};
+
+/// What a removal says of the partition it means.
+struct removal_step {
+  std::optional<std::size_t> partition;
+  bool is_explicit = false;  ///< it means nothing but what stands there
 };
 
 /// What a worker is, for the rules that depend on it.

@@ -29,7 +29,9 @@ class real_subject {
   void join(core::worker_id worker, std::size_t partition) { workers_.at(worker)->join(partition); }
   void drop(core::worker_id worker);
   void store(core::worker_id worker, const store_step& step) { workers_.at(worker)->store(step); }
-  void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium) { workers_.at(worker)->remove(name, medium); }
+  void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium, const removal_step& from = {}) {
+    workers_.at(worker)->remove(name, medium, from);
+  }
   void clear(core::worker_id worker, core::media_mask which, std::optional<std::size_t> only = std::nullopt, std::size_t budget = 1'000'000) {
     workers_.at(worker)->clear(which, only, budget);
   }
@@ -70,7 +72,9 @@ class model_subject {
   void join(core::worker_id worker, std::size_t partition) { model_.join(worker, partition); }
   void drop(core::worker_id worker) { model_.drop_worker(worker); }
   void store(core::worker_id worker, const store_step& step) { model_.store(worker, step); }
-  void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium) { model_.remove(worker, name, medium); }
+  void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium, const removal_step& from = {}) {
+    model_.remove(worker, name, medium, from);
+  }
   void clear(core::worker_id worker, core::media_mask which, std::optional<std::size_t> only = std::nullopt, std::size_t = 0) {
     model_.clear(worker, which, only);
   }

@@ -61,8 +61,9 @@ struct scene {
   void by_name(worker_id who, std::vector<engine_hash> named, medium_id medium, std::size_t partition = 0) {
     index.store(who, {.partition = partition, .medium = medium, .how = link::by_name, .parent = {}, .names = std::move(named), .locals = {}});
   }
-  void standard(worker_id who, std::vector<engine_hash> named, medium_id medium = medium_id::gpu) {
-    index.store(who, {.partition = 0, .medium = medium, .how = link::standard, .parent = {}, .names = std::move(named), .locals = {}});
+  void standard(worker_id who, std::vector<engine_hash> named, medium_id medium = medium_id::gpu, std::size_t partition = 0) {
+    index.store(who,
+                {.partition = partition, .medium = medium, .how = link::standard, .parent = {}, .names = std::move(named), .locals = {}});
   }
   void remove(worker_id who, std::initializer_list<std::uint64_t> numbers, medium_id medium = medium_id::gpu) {
     for (const std::uint64_t each : numbers) index.remove(who, engine_hash{each}, medium);

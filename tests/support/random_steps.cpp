@@ -31,7 +31,11 @@ std::string random_step::text() const {
       }
       break;
     }
-    case kind::remove: out << "remove " << name.get() << " medium " << static_cast<unsigned>(medium); break;
+    case kind::remove:
+      out << "remove " << name.get() << " medium " << static_cast<unsigned>(medium);
+      if (from.partition) out << " partition " << *from.partition;
+      if (from.is_explicit) out << " and nowhere else";
+      break;
     case kind::clear:
       out << "clear media " << which;
       if (only) out << " partition " << *only;
@@ -123,6 +127,8 @@ random_step random_steps::next() {
     step.what = random_step::kind::remove;
     step.medium = medium();
     step.name = chance(60) && !recent_.empty() ? recent_[below(recent_.size())] : name_of(below(shape_.partitions), query(), 1 + below(shape_.longest));
+    if (chance(50)) step.from.partition = chance(70) ? 0 : below(shape_.partitions);
+    step.from.is_explicit = chance(30);
   } else {
     step.what = random_step::kind::clear;
     step.which = media();

@@ -21,6 +21,7 @@ struct random_step {
   store_step store;
   core::engine_hash name{};              ///< for remove
   core::medium_id medium{};              ///< for remove
+  removal_step from;                     ///< for remove
   core::media_mask which = 0;            ///< for clear
   std::optional<std::size_t> only;       ///< for clear: one partition
   std::size_t budget = 1;                ///< for clear: names per piece

@@ -46,7 +46,11 @@ void real_worker::store(const store_step& step) {
   blocks_.store(command, tally_);
 }
 
-void real_worker::remove(engine_hash name, medium_id medium) { blocks_.remove({&name, 1}, medium, tally_); }
+void real_worker::remove(engine_hash name, medium_id medium, const removal_step& from) {
+  const auto home = from.partition ? homes_.find(*from.partition) : homes_.end();
+  blocks_.remove({&name, 1}, medium, {.home = home == homes_.end() ? nullptr : home->second.get(), .is_explicit = from.is_explicit},
+                 tally_);
+}
 
 void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::size_t budget) {
   const auto scoped = only ? homes_.find(*only) : homes_.end();

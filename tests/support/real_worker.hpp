@@ -32,7 +32,7 @@ class real_worker {
 
   void join(std::size_t partition) { (void)home(partition); }
   void store(const store_step& step);
-  void remove(core::engine_hash name, core::medium_id medium);
+  void remove(core::engine_hash name, core::medium_id medium, const removal_step& from = {});
   /// In pieces of `budget` names, as a lane would.
   void clear(core::media_mask which, std::optional<std::size_t> only, std::size_t budget = 1'000'000);
   /// Everything the worker holds, told in slices of some `budget` blocks.

@@ -38,7 +38,7 @@ std::optional<model_place> strict_model::newest(const state& who, engine_hash na
   const copies* best = nullptr;
   const auto found = who.names.find(name);
   if (found == who.names.end()) return std::nullopt;
-  for (const auto& [medium, each] : found->second) {
+  for (const copies& each : found->second) {
     if (partition && each.place.partition != *partition) continue;
     if (best == nullptr || each.stored_at > best->stored_at) best = &each;
   }
@@ -46,11 +46,22 @@ std::optional<model_place> strict_model::newest(const state& who, engine_hash na
   return best->place;
 }
 
+/// Whether a name is the standard's for the block at this place.
+static bool says_place(engine_hash name, const model_place& place) {
+  return place.hash.get() == name.get();
+}
+
 void strict_model::put(state& who, engine_hash name, const model_place& place, medium_id medium, std::uint32_t count) {
-  copies& now = who.names[name][medium];
-  const bool is_repeat = now.count != 0 && now.place.is_same_block(place);
-  const std::uint32_t before = is_repeat ? now.count : 0;
-  now = {.place = place, .count = who.traits.copy_counting ? before + count : 1, .stored_at = ++now_};
+  all_copies& all = who.names[name];
+  const auto same = std::ranges::find_if(all, [&](const copies& each) { return each.medium == medium && each.place.is_same_block(place); });
+  if (same != all.end()) {
+    same->count = who.traits.copy_counting ? same->count + count : 1;
+    same->stored_at = ++now_;
+  } else {
+    const bool stays_apart = says_place(name, place);
+    std::erase_if(all, [&](const copies& each) { return each.medium == medium && !(stays_apart && says_place(name, each.place)); });
+    all.push_back({.medium = medium, .place = place, .count = who.traits.copy_counting ? count : 1, .stored_at = ++now_});
+  }
   // Rule 1: it no longer waits for another place on this medium.
   const auto lost = who.waiting.find(name);
   if (lost == who.waiting.end() || !lost->second.parent || lost->second.partition == place.partition) return;
@@ -60,7 +71,7 @@ void strict_model::put(state& who, engine_hash name, const model_place& place, m
 
 void strict_model::wait(state& who, engine_hash name, orphan found, medium_id medium) {
   if (const auto elsewhere = who.names.find(name); elsewhere != who.names.end()) {  // rule 1: it has left where it stood
-    elsewhere->second.erase(medium);
+    std::erase_if(elsewhere->second, [medium](const copies& each) { return each.medium == medium; });
     if (elsewhere->second.empty()) who.names.erase(elsewhere);
   }
   if (who.traits.max_orphans == 0) return;
@@ -135,13 +146,25 @@ void strict_model::store(worker_id worker, const store_step& step) {
   }
 }
 
-void strict_model::remove(worker_id worker, engine_hash name, medium_id medium) {
+void strict_model::remove(worker_id worker, engine_hash name, medium_id medium, const removal_step& from) {
   state& who = workers_.at(worker);
-  if (const auto found = who.names.find(name); found != who.names.end() && found->second.contains(medium)) {
-    copies& now = found->second.at(medium);
-    now.count = who.traits.copy_counting ? now.count - 1 : 0;
-    if (now.count == 0) found->second.erase(medium);
-    if (found->second.empty()) who.names.erase(found);
+  const auto found = who.names.find(name);
+  if (found != who.names.end() && std::ranges::find(found->second, medium, &copies::medium) != found->second.end()) {
+    all_copies& all = found->second;
+    auto meant = all.end();
+    for (auto each = all.begin(); each != all.end(); ++each) {
+      if (each->medium != medium) continue;
+      if (each->place.partition == from.partition) {
+        meant = each;
+        break;
+      }
+      if (from.is_explicit && says_place(name, each->place)) continue;
+      if (meant == all.end() || each->stored_at > meant->stored_at) meant = each;
+    }
+    if (meant == all.end()) return;
+    meant->count = who.traits.copy_counting ? meant->count - 1 : 0;
+    if (meant->count == 0) all.erase(meant);
+    if (all.empty()) who.names.erase(found);
   } else if (const auto lost = who.waiting.find(name); lost != who.waiting.end() && lost->second.counts.contains(medium)) {
     std::uint32_t& count = lost->second.counts.at(medium);
     count = who.traits.copy_counting ? count - 1 : 0;
@@ -152,10 +175,8 @@ void strict_model::remove(worker_id worker, engine_hash name, medium_id medium) 
 
 void strict_model::clear(worker_id worker, media_mask which, std::optional<std::size_t> only) {
   state& who = workers_.at(worker);
-  for (auto& [name, media] : who.names) {
-    std::erase_if(media, [&](const auto& each) {
-      return (mask_of(each.first) & which) != 0 && (!only || each.second.place.partition == *only);
-    });
+  for (auto& [name, all] : who.names) {
+    std::erase_if(all, [&](const copies& each) { return (mask_of(each.medium) & which) != 0 && (!only || each.place.partition == *only); });
   }
   std::erase_if(who.names, [](const auto& each) { return each.second.empty(); });
   for (auto& [name, lost] : who.waiting) {
@@ -167,9 +188,9 @@ void strict_model::clear(worker_id worker, media_mask which, std::optional<std::
 
 media_mask strict_model::holds(const state& who, const model_place& block) {
   media_mask held = 0;
-  for (const auto& [name, media] : who.names) {
-    for (const auto& [medium, each] : media) {
-      if (each.place.is_same_block(block)) held |= mask_of(medium);
+  for (const auto& [name, all] : who.names) {
+    for (const copies& each : all) {
+      if (each.place.is_same_block(block)) held |= mask_of(each.medium);
     }
   }
   return held;
@@ -236,8 +257,10 @@ std::vector<worker_id> strict_model::members(std::size_t partition) const {
 }
 
 std::uint64_t strict_model::held_on(worker_id worker, medium_id medium) const {
-  const auto& names = workers_.at(worker).names;
-  return static_cast<std::uint64_t>(std::ranges::count_if(names, [&](const auto& each) { return each.second.contains(medium); }));
+  std::uint64_t held = 0;
+  for (const auto& [name, all] : workers_.at(worker).names)
+    held += static_cast<std::uint64_t>(std::ranges::count(all, medium, &copies::medium));
+  return held;
 }
 
 std::size_t strict_model::names(worker_id worker) const { return workers_.at(worker).names.size(); }
@@ -247,8 +270,8 @@ std::size_t strict_model::orphans(worker_id worker) const { return workers_.at(w
 std::size_t strict_model::distinct_blocks(std::size_t partition) const {
   std::set<seq_hash> blocks;
   for (const auto& [number, who] : workers_) {
-    for (const auto& [name, media] : who.names) {
-      for (const auto& [medium, each] : media) {
+    for (const auto& [name, all] : who.names) {
+      for (const copies& each : all) {
         if (each.place.partition == partition) blocks.insert(each.place.hash);
       }
     }

@@ -35,8 +35,11 @@ struct model_place {
 ///
 /// Rules
 ///  1. On each medium a name of a worker means one block, or waits for its place to be told, or is unknown. The newest store says which.
-///  2. A store at the place where the name stands is one more copy (copy-counting workers) or a refresh (others); a store elsewhere moves it
+///     Names by the standard say their place but for the partition: they stand in several partitions at once.
+///  2. A store at the place where the name stands is one more copy (copy-counting workers) or a refresh (others); a store elsewhere moves
+///  it
 ///     with one copy. A removal takes one copy (copy-counting) or the name (others) from the medium; the last copy forgets the name there.
+///     Of a name in several partitions it takes the one it speaks of, else the newest, unless it insists.
 ///  3. A parent is the newest place of its name in the partition of the store. A name whose parent is unknown keeps to its own newest place
 ///     in the partition, else it waits. A placeholder means its name's newest place in any partition, else it waits for one.
 ///  4. What waits is placed as soon as its own name or its parent's gets a place (in its partition, for all but placeholders).
@@ -51,7 +54,7 @@ class strict_model {
   [[nodiscard]] bool is_worker(core::worker_id worker) const { return workers_.contains(worker); }
 
   void store(core::worker_id worker, const store_step& step);
-  void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium);
+  void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium, const removal_step& from = {});
   /// `only` absent: in every partition.
   void clear(core::worker_id worker, core::media_mask which, std::optional<std::size_t> only);
 
@@ -75,11 +78,12 @@ class strict_model {
 
  private:
   struct copies {
+    core::medium_id medium{};
     model_place place;
     std::uint32_t count = 0;
     std::uint64_t stored_at = 0;  ///< larger is newer
   };
-  using by_medium = std::map<core::medium_id, copies>;
+  using all_copies = std::vector<copies>;
   struct orphan {
     std::size_t partition = 0;
     std::optional<core::engine_hash> parent;  ///< absent: a placeholder
@@ -90,7 +94,7 @@ class strict_model {
   struct state {
     worker_traits traits;
     std::set<std::size_t> partitions;
-    std::map<core::engine_hash, by_medium> names;
+    std::map<core::engine_hash, all_copies> names;
     std::map<core::engine_hash, orphan> waiting;
   };
 

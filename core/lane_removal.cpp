@@ -1,0 +1,101 @@
+// How lane_blocks takes names away: a chain's end at once where one cutoff tells it, else one by one.
+#include <algorithm>
+#include <utility>
+
+#include "core/lane_blocks.hpp"
+#include "core/quiescence.hpp"
+
+namespace kvc::core {
+
+/// Removes the first of `names` and as many of the next as go with it by moving one cutoff; 0 when it is not that simple.
+std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_id medium, const removal_scope& from, apply_tally& tally) {
+  if (!odd_.empty()) return 0;
+  const auto hit = holdings_.find_plain_on(space_, names[0], medium);
+  if (hit.which == lane_holdings::none) return 0;
+  if (from.is_explicit && homes_[holdings_.at(hit.which).home].get() != from.home) return 0;
+  const std::uint32_t count = holdings_.tail_of(hit.which, hit.offset, names);
+  if (count == 0) return 0;
+  // An event may go on with the end of another chain, which nothing could follow before this one's length was known.
+  const engine_hash* const next = count < names.size() ? &names[count] : nullptr;
+  if (next != nullptr) holdings_.expect(2, space_, *next);
+  const std::uint32_t kept = holdings_.at(hit.which).cutoff - count;
+  if (holdings_.media() == mask_of(medium)) {
+    known_ -= count;
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) known_ -= holdings_.is_plain_elsewhere(hit.which, kept + i) ? 0U : 1U;
+  }
+  count_gone(holdings_.at(hit.which).home, medium, count);
+  tally.removed += count;
+  holdings_.release_plain_from(hit.which, kept);
+  if (next != nullptr) holdings_.expect(3, space_, *next);
+  holdings_.close_if_empty(hit.which);
+  if (next != nullptr) holdings_.expect(4, space_, *next);
+  return count;
+}
+
+void lane_blocks::remove(std::span<const engine_hash> names, medium_id medium, const removal_scope& from, apply_tally& tally) {
+  // Mostly without a quiescent scope: everything looked at is pinned by this worker's own holdings.
+  while (!names.empty()) {
+    std::size_t done = remove_tail(names, medium, from, tally);
+    if (done == 0) {
+      remove_one(names[0], medium, from, tally);
+      done = 1;
+    }
+    names = names.subspan(done);
+  }
+}
+
+/// Whether a removal may mean what `name` means at a place.
+bool lane_blocks::may_be_meant(engine_hash name, const place& of, const removal_scope& from) const {
+  if (!from.is_explicit || homes_[of.home].get() == from.home) return true;
+  const quiescent_scope reading;
+  return !says_place(name, of);
+}
+
+/// Which of the copies on a medium a removal means: that of the partition it names, else the newest one it may mean.
+lane_blocks::copies::iterator lane_blocks::removed_copy(engine_hash name, copies& all, medium_id medium, const removal_scope& from) const {
+  auto newest = all.end();
+  for (auto each = all.begin(); each != all.end(); ++each) {
+    if (each->medium != medium) continue;
+    if (homes_[each->where.home].get() == from.home) return each;
+    if (may_be_meant(name, each->where, from)) newest = each;
+  }
+  return newest;
+}
+
+void lane_blocks::remove_one(engine_hash name, medium_id medium, const removal_scope& from, apply_tally& tally) {
+  if (const auto odd = odd_.empty() ? odd_.end() : odd_.find(name); odd != odd_.end()) {
+    copies& all = odd->second;
+    const auto on_medium = removed_copy(name, all, medium, from);
+    if (on_medium != all.end()) {
+      if (options_.copy_counting && --on_medium->count != 0) return;
+      let_go(*on_medium);
+      all.erase(on_medium);
+      ++tally.removed;
+      if (!all.empty()) return;
+      odd_.erase(odd);
+      --known_;
+      return;
+    }
+  } else if (const auto hit = holdings_.find_plain_on(space_, name, medium); hit.which != lane_holdings::none) {
+    const holding& in = holdings_.at(hit.which);
+    if (may_be_meant(name, {{in.in, hit.offset}, {}, in.home}, from)) {
+      let_go_plain(hit.which, hit.offset);
+      ++tally.removed;
+      return;
+    }
+  }
+  if (const auto lost = waiting_.find(name); lost != waiting_.end()) {
+    auto& media = lost->second.copies;
+    const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
+    if (on_medium != media.end()) {
+      if (options_.copy_counting && --on_medium->second != 0) return;
+      media.erase(on_medium);
+      if (media.empty()) forget_orphan(name);
+      return;
+    }
+  }
+  ++tally.unknown_removals;
+}
+
+}  // namespace kvc::core
