@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/depth_merge.hpp"
 #include "core/level_walk.hpp"
 #include "core/quiescence.hpp"
 #include "core/run_walk.hpp"
@@ -26,10 +25,6 @@ struct segment_holder {
 struct match_buffers {
   level_walk walk;
   match_levels levels;
-  std::vector<segment_holder> segment;
-  holder_list holders;
-  holder_list lone;
-  depth_merge merge;
   union_walk together;
 };
 
@@ -80,46 +75,6 @@ std::uint32_t holders_at(const std::vector<segment_holder>& segment, std::uint32
   return until;
 }
 
-/// Depths by the definition, interval by interval: where blocks of the partition stand in no run. False when a run was cut
-/// off on the way, so that it has to be done once more.
-template <class Walk>
-bool match_general(const run_store& runs, Walk query, const match_scope& scope, match_result& out) {
-  const run_directory& directory = runs.directory();
-  const std::uint32_t round = runs.round();
-  auto& [walk, levels, segment, holders, lone, merge, together] = buffers();
-  merge.begin(scope, out);
-  const bool has_lone = directory.lone_blocks() != 0;
-  run_segment here;
-  std::size_t at = 0;
-  std::size_t base = 0;  // position at which `here` starts
-  bool is_in_run = true;
-  while (at < query.size()) {
-    if (is_in_run && at == base + here.length) {
-      base = at;
-      is_in_run = next_segment(directory, query, here, at, here);
-      if (is_in_run) {
-        here.in->note_use(round);
-        read_holders(runs, *here.in, scope.media, segment);
-        if (here.was_cut()) return false;
-      }
-    }
-    std::size_t end = at + 1;
-    holders.clear();
-    if (is_in_run) end = base + holders_at(segment, static_cast<std::uint32_t>(at - base), here.length, holders);
-    if (has_lone) {
-      end = at + 1;
-      if (directory.read(query.next(at), lone)) {
-        holders.insert(holders.end(), lone.begin(), lone.end());
-        std::ranges::sort(holders, {}, [](const holder& each) { return std::uint64_t{each.worker} << 8 | static_cast<std::uint64_t>(each.medium); });
-      }
-    }
-    if (holders.empty() || !merge.advance(holders, static_cast<std::uint32_t>(end))) break;
-    at = end;
-  }
-  merge.finish();
-  return true;
-}
-
 /// Levels as rows by ascending worker.
 void fold(const slot_table& slots, const match_levels& levels, match_result& out) {
   levels.each([&](std::uint32_t slot, std::uint32_t depth) {
@@ -150,11 +105,7 @@ void match_all(const run_store& runs, const Walk& query, const match_scope& scop
     fold(runs.slots(), mine.levels, out);
     return;
   }
-  if (runs.directory().lone_blocks() == 0) {
-    buffers().together.run(runs, query, scope, out);
-    return;
-  }
-  while (!match_general(runs, query, scope, out)) continue;
+  buffers().together.run(runs, query, scope, out);
 }
 
 template <class Walk>

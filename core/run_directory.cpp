@@ -72,6 +72,7 @@ struct run_directory::tables {
   run_finder finder;  ///< the same runs, for readers
   lone_map lone;
   std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
+  std::atomic<media_mask> lone_media{0};
   std::atomic<std::size_t> lone_count{0};  ///< the map's own count is a sum over its segments; queries ask on every call
 };
 
@@ -125,6 +126,8 @@ void run_directory::each_lone(const std::function<void(seq_hash)>& visit) const 
 }
 
 void run_directory::hold(seq_hash block, worker_id worker, medium_id medium) {
+  // First: who finds the block has to find its medium.
+  if ((tables_->lone_media.load(std::memory_order_relaxed) & mask_of(medium)) == 0) tables_->lone_media.fetch_or(mask_of(medium));
   tables::lone_map::accessor found;
   if (tables_->lone.insert(found, block.get())) tables_->lone_count.fetch_add(1, std::memory_order_release);
   holder_list& holders = found->second;
@@ -168,6 +171,7 @@ std::size_t run_directory::runs() const noexcept {
   return all;
 }
 std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
+media_mask run_directory::lone_media() const noexcept { return tables_->lone_media.load(std::memory_order_acquire); }
 std::size_t run_directory::bytes() const noexcept {
   std::size_t maps = sizeof(tables);
   tables_->runs.each([&](const tables::run_map& part) { maps += sizeof(part) + map_bytes(part); });

@@ -58,6 +58,7 @@ class run_directory {
 
   [[nodiscard]] std::size_t runs() const noexcept;
   [[nodiscard]] std::size_t lone_blocks() const noexcept;  ///< blocks in no run
+  [[nodiscard]] media_mask lone_media() const noexcept;    ///< on which such blocks have ever been
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:

@@ -8,18 +8,10 @@ namespace {
 
 constexpr media_mask device_and_host = mask_of(medium_id::gpu) | mask_of(medium_id::cpu);
 
-constexpr std::uint32_t the_pools = 0;  ///< number of their runner; workers begin with 1
-
 /// Calls `visit(medium's index)` for each medium of a mask.
 template <class Visit>
 void each_medium(media_mask media, Visit visit) {
   for (unsigned rest = media; rest != 0; rest &= rest - 1) visit(static_cast<std::size_t>(std::countr_zero(rest)));
-}
-
-const held_bits* bits_of(const run& in, std::uint32_t slot) noexcept {
-  const held_bits* bits = in.holes.load(std::memory_order_acquire);
-  while (bits != nullptr && bits->slot != slot) bits = bits->next.load(std::memory_order_acquire);
-  return bits;
 }
 
 }  // namespace
@@ -37,7 +29,8 @@ void union_walk::begin(const run_store& runs, const match_scope& scope, match_re
     query_ = 1;
   }
   run_ = 0;
-  media_ = static_cast<media_mask>(slots_->media() & scope.media);
+  holes_.clear();
+  media_ = static_cast<media_mask>((slots_->media() | runs.directory().lone_media()) & scope.media);
   runners_.resize(std::max<std::size_t>(runners_.size(), 1));
   runner& pools = runners_[the_pools];
   pools = {};
@@ -91,15 +84,19 @@ union_walk::runner::role union_walk::meet(std::uint32_t who, worker_id worker) {
   return runner::role::reader;
 }
 
+/// What is said of a run from now on is about this one.
+void union_walk::runner::come_to(std::uint32_t number) noexcept {
+  if (run == number) return;
+  run = number;
+  full = 0;
+  partial = 0;
+  more = 0;
+}
+
 /// What a reader or the pools hold of the run in hand on one slot.
 void union_walk::note(const kvc::core::run& in, std::uint32_t slot, std::uint32_t who, medium_id medium, cell_word word) {
   runner& own = runners_[who];
-  if (own.run != run_) {
-    own.run = run_;
-    own.full = 0;
-    own.partial = 0;
-    own.more = 0;
-  }
+  own.come_to(run_);
   const media_mask on = mask_of(medium);
   if (word.cutoff() >= length_) {
     own.full |= on;
@@ -110,10 +107,7 @@ void union_walk::note(const kvc::core::run& in, std::uint32_t slot, std::uint32_
   cut = (own.partial & on) == 0 ? here : std::max(cut, here);  // cells change places, and pools are many: a medium may be seen twice
   own.partial |= on;
   if (!word.has_more()) return;
-  if (const held_bits* const bits = bits_of(in, slot); bits != nullptr) {
-    own.more |= on;
-    remnants_.push_back({who, on, bits});
-  }
+  if (const held_bits* const bits = bits_of(in, slot); bits != nullptr) add_remnant(own, on).bits = bits;
 }
 
 void union_walk::note_reader(const kvc::core::run& in, std::uint32_t slot, std::uint32_t who, slot_owner reader, cell_word word) {
@@ -126,6 +120,7 @@ void union_walk::note_reader(const kvc::core::run& in, std::uint32_t slot, std::
 
 void union_walk::visit(const kvc::core::run& in, std::uint32_t slot, cell_word word) {
   using role = runner::role;
+  deepest_ = std::max(deepest_, word.has_more() ? length_ : word.cutoff());
   if (slot >= roster_.slots()) return;  // taken after the query began
   const slot_owner owner = slots_->owner(slot);
   if ((mask_of(owner.medium) & scope_->media) == 0) return;
@@ -146,8 +141,26 @@ void union_walk::visit(const kvc::core::run& in, std::uint32_t slot, cell_word w
   }
 }
 
+/// Looks up the blocks at the place of the run in hand that stand in no run, up to one that nobody holds at all.
+template <class Walk>
+void union_walk::visit_lone(const run_directory& directory, Walk& query) {
+  const auto is_same = [](const holder& left, const holder& right) { return left.worker == right.worker && left.medium == right.medium; };
+  std::uint32_t from = 0;
+  std::uint32_t offset = 0;
+  lone_before_.clear();
+  for (; offset < length_; ++offset) {
+    const bool is_lone = directory.read(query.next(base_ + offset), lone_);
+    if (!is_lone && offset >= deepest_) break;
+    if (std::ranges::equal(lone_, lone_before_, is_same)) continue;  // as nearly all are: who holds a block holds its neighbours
+    visit_lone_blocks(lone_before_, from, offset);
+    lone_before_.swap(lone_);
+    from = offset;
+  }
+  visit_lone_blocks(lone_before_, from, offset);
+}
+
 /// How many leading blocks of the run in hand `own` and the pools hold together on `media`.
-std::uint32_t union_walk::covered(const runner& own, std::uint32_t who, media_mask media) const {
+std::uint32_t union_walk::covered(const runner& own, media_mask media) const {
   const runner& pools = runners_[the_pools];
   std::uint32_t until = 0;
   media_mask more = 0;
@@ -158,50 +171,47 @@ std::uint32_t union_walk::covered(const runner& own, std::uint32_t who, media_ma
     more |= one->more & media;
   }
   for (bool has_grown = more != 0; has_grown && until < length_;) {
-    has_grown = false;
-    for (const remnant& each : remnants_) {
-      if ((each.medium & media) == 0 || (each.who != who && each.who != the_pools)) continue;
-      while (until < length_ && each.bits->test(until)) {
-        ++until;
-        has_grown = true;
+    const std::uint32_t before = until;
+    for (const runner* const one : {&own, &pools}) {
+      if (one->run != run_ || (one->more & media) == 0) continue;
+      for (std::uint32_t each = one->first_remnant; each != no_remnant; each = remnants_[each].next) {
+        if ((remnants_[each].medium & media) != 0) until = held_until(remnants_[each], until);
       }
     }
+    has_grown = until != before;
   }
   return until;
 }
 
 /// Whether a worker that is new in this run holds a block up to which, it left out, the pools carry everything.
-bool union_walk::may_join(const runner& own, std::uint32_t who, std::uint32_t pooled) const {
+bool union_walk::may_join(const runner& own, std::uint32_t pooled) const {
   if (own.run != run_) return false;
   bool holds_first = own.full != 0;
   each_medium(own.partial, [&](std::size_t medium) { holds_first = holds_first || own.cut[medium] != 0; });
-  return holds_first || std::ranges::any_of(remnants_, [&](const remnant& each) {
-           if (each.who != who) return false;
-           for (std::uint32_t offset = 0; offset <= pooled && offset < length_; ++offset) {
-             if (each.bits->test(offset)) return true;
-           }
-           return false;
-         });
+  for (std::uint32_t each = own.more == 0 ? no_remnant : own.first_remnant; each != no_remnant && !holds_first; each = remnants_[each].next) {
+    holds_first = holds_any(remnants_[each], pooled);
+  }
+  return holds_first;
 }
 
 /// Takes a runner through the run in hand, or to its end.
-void union_walk::settle(runner& own, std::uint32_t who) {
+void union_walk::settle(runner& own) {
   if (own.run == run_ && (own.alone & ~own.full) == 0 && own.alone != 0 && (!own.is_on_device_or_host || (own.full & device_and_host) != 0))
     return;
   each_medium(own.alone, [&](std::size_t medium) {
     const auto only = static_cast<media_mask>(1U << medium);
-    const std::uint32_t until = covered(own, who, only);
+    const std::uint32_t until = covered(own, only);
     if (until == length_) return;
     own.alone = static_cast<media_mask>(own.alone & ~only);
     row_of(own).on[medium] = base_ + until;
   });
   if (own.is_on_device_or_host) {
-    const std::uint32_t until = covered(own, who, device_and_host);
+    const std::uint32_t until = covered(own, device_and_host);
     own.is_on_device_or_host = until == length_;
     if (until < length_) row_of(own).device_or_host = base_ + until;
   }
   if (own.alone != 0 || own.is_on_device_or_host) return;
-  const std::uint32_t until = covered(own, who, media_);
+  const std::uint32_t until = covered(own, media_);
   own.is_on = until == length_;
   if (until < length_) row_of(own).any = base_ + until;
 }
@@ -219,10 +229,10 @@ void union_walk::end_at(runner& own, std::uint32_t depth) noexcept {
 void union_walk::settle_run() {
   runner& pools = runners_[the_pools];
   const bool has_pooled = pools.run == run_;
-  const std::uint32_t pooled = pools.is_on && has_pooled ? covered(pools, the_pools, media_) : 0;
+  const std::uint32_t pooled = pools.is_on && has_pooled ? covered(pools, media_) : 0;
   for (const std::uint32_t who : joining_) {
     runner& fresh = runners_[who];
-    fresh.is_listed = may_join(fresh, who, pooled);
+    fresh.is_listed = may_join(fresh, pooled);
     fresh.is_on = fresh.is_listed;
     if (fresh.is_listed) active_.push_back(who);
   }
@@ -230,7 +240,7 @@ void union_walk::settle_run() {
   for (const std::uint32_t who : active_) {
     runner& own = runners_[who];
     if (own.run == run_ || has_pooled) {
-      settle(own, who);
+      settle(own);
     } else {
       end_at(own, base_);
     }
@@ -239,7 +249,7 @@ void union_walk::settle_run() {
   active_.resize(kept);
   if (!pools.is_on) return;
   if (has_pooled) {
-    settle(pools, the_pools);
+    settle(pools);
   } else {
     end_at(pools, base_);
   }
@@ -259,27 +269,48 @@ void union_walk::tell(std::uint32_t depth) {
   if (!std::ranges::is_sorted(rows, {}, &worker_depth::worker)) std::ranges::sort(rows, {}, &worker_depth::worker);
 }
 
+/// The next blocks of the query are in hand, `length` ones from `at` on.
+void union_walk::enter(std::size_t at, std::uint32_t length) {
+  ++run_;
+  base_ = static_cast<std::uint32_t>(at);
+  length_ = length;
+  deepest_ = 0;
+  remnants_.clear();
+  lone_bits_.clear();
+  joining_.clear();
+  pools_before_ = runners_[the_pools];
+}
+
+void union_walk::visit_run(const kvc::core::run& in) {
+  note_holes(in);
+  in.each_cell([&](std::uint32_t slot, cell_word word) { visit(in, slot, word); });
+}
+
 template <class Walk>
 void union_walk::run(const run_store& runs, const Walk& query, const match_scope& scope, match_result& out) {
   const std::uint32_t round = runs.round();
+  const run_directory& directory = runs.directory();
+  const bool has_lone = directory.lone_blocks() != 0;
   for (bool is_whole = false; !is_whole;) {
     begin(runs, scope, out);
     is_whole = true;
+    Walk rolling = query;
     run_segment here;
+    bool is_in_run = true;
     std::size_t at = 0;
-    while (at < query.size() && next_segment(runs.directory(), query, here, at, here)) {
-      here.in->note_use(round);
-      ++run_;
-      base_ = static_cast<std::uint32_t>(at);
-      length_ = here.length;
-      remnants_.clear();
-      joining_.clear();
-      pools_before_ = runners_[the_pools];
-      here.in->each_cell([&](std::uint32_t slot, cell_word word) { visit(*here.in, slot, word); });
+    while (at < query.size()) {
+      is_in_run = is_in_run && next_segment(directory, query, here, at, here);
+      if (!is_in_run && !has_lone) break;
+      enter(at, is_in_run ? here.length : static_cast<std::uint32_t>(std::min<std::size_t>(query.size() - at, max_run_blocks)));
+      if (is_in_run) {
+        here.in->note_use(round);
+        visit_run(*here.in);
+      }
+      if (has_lone) visit_lone(directory, rolling);
       settle_run();
       // Cells read after a cut speak of other blocks than those compared before it (see run_store::try_cut): once more, from the start.
-      is_whole = !here.was_cut();
-      at += here.length;
+      is_whole = !is_in_run || !here.was_cut();
+      at += length_;
       if (!is_whole || (active_.empty() && !runners_[the_pools].is_on)) break;
     }
     if (is_whole) tell(static_cast<std::uint32_t>(at));
