@@ -1,11 +1,14 @@
 // Reads the configuration and does what it asks for.
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <random>
 #include <string>
 
 #include "app/application.hpp"
 #include "app/config.hpp"
 #include "app/publishers.hpp"
+#include "core/spread.hpp"
 
 namespace {
 
@@ -24,6 +27,11 @@ bool show_errors(const std::vector<std::string>& errors) {
   return errors.empty();
 }
 
+std::uint64_t drawn_secret() {
+  std::random_device draw;
+  return std::uint64_t{draw()} << 32 | draw();
+}
+
 exit_code run(int argc, const char* const* argv) {
   kvc::app::configuration config = kvc::app::read_config(kvc::app::process_inputs(argc, argv));
   if (config.wanted == command::help) {
@@ -37,7 +45,10 @@ exit_code run(int argc, const char* const* argv) {
   // A server that starts logs its warnings, in the form its log has.
   if (!config.errors.empty() || config.wanted != command::serve) show_warnings(config.warnings);
   if (!show_errors(config.errors)) return exit_code::bad_configuration;
-  if (config.wanted == command::serve) return kvc::app::application(std::move(config.values), config.warnings).run();
+  if (config.wanted == command::serve) {
+    kvc::core::set_spread_secret(drawn_secret());
+    return kvc::app::application(std::move(config.values), config.warnings).run();
+  }
 
   kvc::core::medium_table media;
   const kvc::app::checked_publishers publishers = kvc::app::check_publishers(config.values, media);

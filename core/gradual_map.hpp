@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/arena.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 
@@ -79,12 +80,8 @@ class gradual_map {
   };
   static_assert(sizeof(entry) == 16 && sizeof(segment) == sizeof(entry));
 
-  /// Keys are addresses, or chosen by publishers: two multiplications spread them.
-  static std::uint64_t hash_of(std::uint64_t key) noexcept {
-    std::uint64_t mixed = key * 0x9E37'79B9'7F4A'7C15U;
-    mixed = (mixed ^ mixed >> 32) * 0xD6E8'FEB8'6659'FD93U;
-    return mixed ^ mixed >> 32;
-  }
+  /// Keys are addresses, or chosen by publishers.
+  static std::uint64_t hash_of(std::uint64_t key) noexcept { return spread(key); }
   [[nodiscard]] std::size_t place_of(std::uint64_t hash) const noexcept { return hash >> 1 >> (63 - bits_); }
 
   [[nodiscard]] segment* make_segment(std::uint32_t capacity, std::uint32_t bits) const;

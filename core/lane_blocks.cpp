@@ -75,8 +75,8 @@ seq_hash lane_blocks::hash_of(const place& of) const {
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) {
-  if (const auto found = odd_.empty() ? odd_.end() : odd_.find(name); found != odd_.end()) {
-    const copies& all = found->second;
+  if (const copies* const odd = odd_.empty() ? nullptr : odd_.find(name); odd != nullptr) {
+    const copies& all = *odd;
     const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const copy& each) { return each.where.home == home; });
     if (newest == all.rend()) return std::nullopt;
     return newest->where;
@@ -87,7 +87,7 @@ std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std
 }
 
 std::optional<lane_blocks::place> lane_blocks::any_place(engine_hash name) {
-  if (const auto found = odd_.find(name); found != odd_.end()) return found->second.back().where;
+  if (const copies* const odd = odd_.find(name); odd != nullptr) return odd->back().where;
   const auto block = holdings_.find_plain(space_, name);
   if (!block) return std::nullopt;
   return place{{block->in, block->offset}, {}, block->home};
@@ -168,6 +168,7 @@ void lane_blocks::store_one(engine_hash name, const place& here, medium_id mediu
 
 run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
                                        std::uint16_t home, apply_tally& tally) {
+  if (!holdings_.may_open(runs_of(home), command.medium)) return {};
   const run_place at = behind == nullptr ? run_place{} : behind->where;
   if (behind != nullptr) holdings_.make_way(runs_of(home), at, command.locals.subspan(from), visits);
   const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
@@ -188,7 +189,7 @@ void lane_blocks::hold_stretch(const run_stretch& part, std::span<const engine_h
 
 std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
                                          std::uint16_t home, medium_id medium, apply_tally& tally) {
-  if (!waiting_.empty()) return 0;  // something may wait for each of these names
+  if (!waiting_.empty() || !holdings_.may_open(runs_of(home), medium)) return 0;  // something may wait for each of these names
   const std::uint32_t start = part.start + done;
   if (!odd_.empty()) {
     if (!holdings_.may_extend(part.in, medium, start)) return 0;  // else every name of a long rest would be looked at once per block
@@ -214,9 +215,13 @@ std::uint32_t lane_blocks::store_plainly(const run_stretch& part, std::uint32_t 
 }
 
 bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, std::uint32_t count, apply_tally& tally) {
+  if (where.where.in != nullptr && !holdings_.may_open(runs_of(where.home), medium)) {
+    ++tally.skipped;
+    return false;
+  }
   stop_waiting_elsewhere(name, where.home, medium);
   const copy now{where, count, medium};
-  if (const auto odd = odd_.find(name); odd != odd_.end()) return put_odd(name, odd->second, now, tally);
+  if (copies* const odd = odd_.find(name); odd != nullptr) return put_odd(name, *odd, now, tally);
   const auto block = holdings_.find_plain(space_, name);
   if (!block) {
     ++known_;

@@ -21,8 +21,10 @@
 #include "core/lane_holdings.hpp"
 #include "core/lane_names.hpp"
 #include "core/medium.hpp"
+#include "core/name_map.hpp"
 #include "core/orphan_line.hpp"
 #include "core/snapshot.hpp"
+#include "core/spread.hpp"
 #include "core/store_command.hpp"
 
 namespace kvc::core {
@@ -138,8 +140,7 @@ class lane_blocks {
   struct eviction_walk {
     std::uint64_t pass = 0;
     std::uint32_t holdings = 0;  ///< still to be looked at, from the highest number down
-    std::size_t bucket = 0;      ///< of the odd names
-    std::size_t buckets = 0;     ///< as many as there were; more by now: begin again
+    name_walk odd_names;
   };
 
   [[nodiscard]] std::uint16_t home_index(const std::shared_ptr<partition>& home);
@@ -202,13 +203,13 @@ class lane_blocks {
   std::vector<bool> is_free_;                                ///< by home: nothing is in it, and the next new one takes its place
   std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
   lane_holdings holdings_;
-  std::unordered_map<engine_hash, copies> odd_;    ///< the whole truth about each name in it
+  name_map<copies> odd_;                           ///< the whole truth about each name in it
   std::size_t known_ = 0;                          ///< names, plain and odd
   bool is_clearing_ = false;
-  std::vector<std::uint32_t> holdings_to_clear_;   ///< what the clearing under way has still to look at
-  std::vector<engine_hash> odd_to_clear_;
+  std::uint32_t holdings_to_clear_ = 0;  ///< the clearing under way has still to look at those below this number
+  name_walk odd_to_clear_;
   eviction_walk evicting_;
-  std::unordered_map<engine_hash, orphan> waiting_;
+  std::unordered_map<engine_hash, orphan, name_spread> waiting_;
   /// A parent's name with that of an orphan behind it. In order, since after a loss all branches wait behind one shared prompt, and each of
   /// them is found by itself when it is given up.
   std::set<std::pair<engine_hash, engine_hash>> children_;

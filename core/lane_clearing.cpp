@@ -13,24 +13,23 @@ bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const>
 bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
   if (!is_clearing_) {
     is_clearing_ = true;
-    holdings_.freeze(true);  // what is to be cleared is listed now
-    holdings_to_clear_ = holdings_.used();
-    odd_to_clear_.clear();
-    for (const auto& [name, all] : odd_) odd_to_clear_.push_back(name);
+    holdings_.freeze(true);  // no others come meanwhile
+    holdings_to_clear_ = holdings_.end();
+    odd_to_clear_ = {};
   }
-  while (!holdings_to_clear_.empty()) {
+  while (holdings_to_clear_ != 0 && holdings_.size() != 0) {
     if (budget == 0) return false;
-    const std::uint32_t next = holdings_to_clear_.back();
+    const std::uint32_t next = holdings_to_clear_ - 1;
     const holding& held = holdings_.at(next);
-    const bool goes = (mask_of(held.medium) & which) != 0 && is_among(held.home, only);
+    const bool goes = held.in != nullptr && (mask_of(held.medium) & which) != 0 && is_among(held.home, only);
     if (goes && !clear_holding(next, budget, tally)) return false;
-    holdings_to_clear_.pop_back();
+    --holdings_to_clear_;
     if (!goes) --budget;
   }
-  for (; !odd_to_clear_.empty(); --budget) {
+  for (std::vector<engine_hash> names; !odd_.empty(); budget -= std::min(budget, names.size() + 1)) {
     if (budget == 0) return false;
-    clear_odd(odd_to_clear_.back(), which, only, tally);
-    odd_to_clear_.pop_back();
+    if (!odd_.next_bucket(odd_to_clear_, names)) break;
+    for (const engine_hash name : names) clear_odd(name, which, only, tally);
   }
   is_clearing_ = false;
   holdings_.freeze(false);
@@ -62,8 +61,7 @@ bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_
 }
 
 void lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally) {
-  const auto found = odd_.find(name);
-  copies& all = found->second;
+  copies& all = *odd_.find(name);
   for (auto each = all.begin(); each != all.end();) {
     const bool goes = (mask_of(each->medium) & which) != 0 && is_among(each->where.home, only);
     if (goes) {
@@ -73,7 +71,7 @@ void lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const 
     each = goes ? all.erase(each) : std::next(each);
   }
   if (!all.empty()) return;
-  odd_.erase(found);
+  odd_.erase(name);
   --known_;
 }
 

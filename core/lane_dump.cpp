@@ -113,20 +113,14 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
     }
     next_step(step::odd_names);
   }
-  // By bucket: no list of all names has to be made. When the table has grown in between, the walk begins again.
-  while (at.now_ == step::odd_names) {
-    if (at.buckets_ != odd_.bucket_count()) {
-      at.buckets_ = odd_.bucket_count();
-      at.next_ = 0;
-    }
-    if (at.next_ >= at.buckets_ || odd_.empty()) {
+  // By bucket: no list of all names has to be made. Where the table has grown in between, the walk begins again.
+  for (std::vector<engine_hash> names; at.now_ == step::odd_names; spent += names.size() + 1) {
+    if (spent >= budget) return false;
+    if (!odd_.next_bucket(at.odd_names_, names)) {
       next_step(step::letting_go);
       break;
     }
-    if (spent >= budget) return false;
-    for (auto each = odd_.begin(at.next_); each != odd_.end(at.next_); ++each, ++spent) dump_odd(each->first, each->second, at, into);
-    ++at.next_;
-    ++spent;
+    for (const engine_hash name : names) dump_odd(name, *odd_.find(name), at, into);
   }
   for (; !at.runs_.empty(); ++spent) {
     if (spent >= budget) return false;

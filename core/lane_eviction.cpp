@@ -11,24 +11,18 @@ namespace kvc::core {
 bool lane_blocks::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
   if (is_clearing_) return true;
   const quiescent_scope looking;  // judging a run reads its column, which others may replace meanwhile
-  if (evicting_.pass != pass.number()) evicting_ = {.pass = pass.number(), .holdings = holdings_.end(), .bucket = 0, .buckets = 0};
+  if (evicting_.pass != pass.number()) evicting_ = {.pass = pass.number(), .holdings = holdings_.end(), .odd_names = {}};
   // From the newest down: a run is mostly held before what stands behind it, so that a chain may go from its end in one pass.
   while (evicting_.holdings != 0) {
     if (budget == 0) return false;
     --budget;
     evict_holding(--evicting_.holdings, pass, budget, before_first, tally);
   }
-  for (;; ++evicting_.bucket) {
-    if (evicting_.buckets != odd_.bucket_count()) {
-      evicting_.buckets = odd_.bucket_count();
-      evicting_.bucket = 0;
-    }
-    if (evicting_.bucket >= evicting_.buckets || odd_.empty()) return true;
+  for (std::vector<engine_hash> names;; budget -= std::min(budget, names.size() + 1)) {
+    if (odd_.empty()) return true;
     if (budget == 0) return false;
-    std::vector<engine_hash> names;
-    for (auto each = odd_.begin(evicting_.bucket); each != odd_.end(evicting_.bucket); ++each) names.push_back(each->first);
+    if (!odd_.next_bucket(evicting_.odd_names, names)) return true;
     for (const engine_hash name : names) evict_odd(name, pass, before_first, tally);
-    budget -= std::min(budget, names.size() + 1);
   }
 }
 
@@ -48,8 +42,7 @@ void lane_blocks::evict_holding(std::uint32_t which, eviction_pass& pass, std::s
 }
 
 void lane_blocks::evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally) {
-  const auto found = odd_.find(name);
-  copies& all = found->second;
+  copies& all = *odd_.find(name);
   const auto payer_of = [&](const copy& each) { return pass.account_of(homes_[each.where.home].get()); };
   const auto goes = [&](const copy& each) {
     eviction_pass::account* const payer = payer_of(each);
@@ -71,7 +64,7 @@ void lane_blocks::evict_odd(engine_hash name, eviction_pass& pass, const std::fu
     each = all.erase(each);
   }
   if (!all.empty()) return;
-  odd_.erase(found);
+  odd_.erase(name);
   --known_;
 }
 

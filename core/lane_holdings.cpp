@@ -86,6 +86,11 @@ void lane_holdings::close_if_empty(std::uint32_t which) {
   unused_.push_back(which);
 }
 
+bool lane_holdings::may_open(const run_store& store, medium_id medium) const {
+  const bool has_slot = std::ranges::any_of(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
+  return has_slot || store.slots().has_room();
+}
+
 std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {
   auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
   if (found == slots_.end()) {

@@ -67,7 +67,10 @@ class lane_holdings {
   void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
 
   [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
-  /// The holding of a run, made when there is none. Precondition: the run is pinned. An empty one must be closed by `close_if_empty`.
+  /// Whether anything may be held in a partition on a medium: not without a slot, since whoever cuts a run would not see it.
+  [[nodiscard]] bool may_open(const run_store& store, medium_id medium) const;
+  /// The holding of a run, made when there is none. Precondition: the run is pinned, and `may_open`. An empty one must be closed by
+  /// `close_if_empty`.
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
   void close_if_empty(std::uint32_t which);
 

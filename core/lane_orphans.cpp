@@ -73,8 +73,8 @@ void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, m
 }
 
 void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_tally& tally) {
-  if (const auto odd = odd_.find(name); odd != odd_.end()) {
-    copies& all = odd->second;
+  if (copies* const odd = odd_.find(name); odd != nullptr) {
+    copies& all = *odd;
     for (auto each = all.begin(); each != all.end();) {
       if (each->medium != medium) {
         ++each;
@@ -85,7 +85,7 @@ void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_ta
       ++tally.removed;
     }
     if (!all.empty()) return;
-    odd_.erase(odd);
+    odd_.erase(name);
     --known_;
   } else if (const auto hit = holdings_.find_plain_on(space_, name, medium); hit.which != lane_holdings::none) {
     let_go_plain(hit.which, hit.offset);

@@ -64,8 +64,8 @@ lane_blocks::copies::iterator lane_blocks::removed_copy(engine_hash name, copies
 }
 
 void lane_blocks::remove_one(engine_hash name, medium_id medium, const removal_scope& from, apply_tally& tally) {
-  if (const auto odd = odd_.empty() ? odd_.end() : odd_.find(name); odd != odd_.end()) {
-    copies& all = odd->second;
+  if (copies* const odd = odd_.empty() ? nullptr : odd_.find(name); odd != nullptr) {
+    copies& all = *odd;
     const auto on_medium = removed_copy(name, all, medium, from);
     if (on_medium != all.end()) {
       if (options_.copy_counting && --on_medium->count != 0) return;
@@ -73,7 +73,7 @@ void lane_blocks::remove_one(engine_hash name, medium_id medium, const removal_s
       all.erase(on_medium);
       ++tally.removed;
       if (!all.empty()) return;
-      odd_.erase(odd);
+      odd_.erase(name);
       --known_;
       return;
     }

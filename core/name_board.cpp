@@ -7,6 +7,8 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "core/spread.hpp"
+
 namespace kvc::core {
 
 struct name_board::shard {
@@ -15,7 +17,7 @@ struct name_board::shard {
     boost::container::small_vector<std::shared_ptr<name_listener>, 1> listeners;
   };
   mutable std::mutex changing;
-  boost::unordered_flat_map<std::uint64_t, entry> names;
+  boost::unordered_flat_map<std::uint64_t, entry, number_spread> names;
 };
 
 struct name_board::shards {

@@ -12,6 +12,14 @@
 
 namespace kvc::core {
 
+/// How far a walk over the names of a map has come.
+struct name_walk {
+  std::size_t parts = 0;  ///< of the map when the walk came to it
+  std::size_t part = 0;
+  std::size_t buckets = 0;  ///< of the part
+  std::size_t bucket = 0;
+};
+
 /// A hash map from names to values, which stay where they are.
 ///
 /// Story: a table that doubles moves all it has, which takes most of a second at millions of names, and its lane answers nobody meanwhile. So
@@ -45,32 +53,23 @@ class name_map {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// How far a walk over all names has come.
-  class walk {
-    friend class name_map;
-    std::size_t parts_ = 0;  ///< of the map when the walk came to it
-    std::size_t part_ = 0;
-    std::size_t buckets_ = 0;  ///< of the part
-    std::size_t bucket_ = 0;
-  };
   /// Replaces `names` by those of the next bucket, mostly none or one. False when there are no more buckets. Names may come and go
   /// between the calls; those that stay are met at least once, and again where a part has grown.
-  [[nodiscard]] bool next_bucket(walk& at, std::vector<engine_hash>& names) const {
+  [[nodiscard]] bool next_bucket(name_walk& at, std::vector<engine_hash>& names) const {
     names.clear();
-    if (at.parts_ != parts_.size()) {
-      at = walk();
-      at.parts_ = parts_.size();
+    if (at.parts != parts_.size()) {
+      at = {.parts = parts_.size(), .part = 0, .buckets = 0, .bucket = 0};
     }
-    for (; at.part_ < parts_.size(); ++at.part_, at.bucket_ = 0, at.buckets_ = 0) {
-      const part& in = parts_[at.part_];
+    for (; at.part < parts_.size(); ++at.part, at.bucket = 0, at.buckets = 0) {
+      const part& in = parts_[at.part];
       if (in.empty()) continue;
-      if (at.buckets_ != in.bucket_count()) {
-        at.buckets_ = in.bucket_count();
-        at.bucket_ = 0;
+      if (at.buckets != in.bucket_count()) {
+        at.buckets = in.bucket_count();
+        at.bucket = 0;
       }
-      if (at.bucket_ == at.buckets_) continue;
-      for (auto each = in.begin(at.bucket_); each != in.end(at.bucket_); ++each) names.push_back(each->first);
-      ++at.bucket_;
+      if (at.bucket == at.buckets) continue;
+      for (auto each = in.begin(at.bucket); each != in.end(at.bucket); ++each) names.push_back(each->first);
+      ++at.bucket;
       return true;
     }
     return false;

@@ -17,13 +17,14 @@
 #include "core/bring_near.hpp"
 #include "core/ids.hpp"
 #include "core/large_page.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 
 /// The hash of a name within a space. Values without state beyond the space; two multiplications spread what a publisher may choose.
 class name_hasher {
  public:
-  explicit name_hasher(std::uint64_t space) noexcept : salt_(space * 0x9E37'79B9'7F4A'7C15U) {}
+  explicit name_hasher(std::uint64_t space) noexcept : salt_(space * 0x9E37'79B9'7F4A'7C15U ^ spread_secret()) {}
 
   [[nodiscard]] std::uint64_t operator()(engine_hash name) const noexcept {
     std::uint64_t mixed = (name.get() ^ salt_) * 0xD6E8'FEB8'6659'FD93U;

@@ -18,6 +18,7 @@
 #include "core/ids.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/medium.hpp"
+#include "core/spread.hpp"
 #include "core/store_command.hpp"
 
 namespace kvc::core {
@@ -100,7 +101,7 @@ class reblocker {
   lane_blocks* blocks_;
   bool copy_counting_;
   std::size_t max_pages_;
-  std::unordered_map<engine_hash, page> pages_;
+  std::unordered_map<engine_hash, page, name_spread> pages_;
   std::vector<std::uint32_t> tokens_;  ///< reused between pages
   std::vector<local_hash> locals_;
   std::vector<engine_hash> names_;

@@ -10,6 +10,7 @@
 #include "core/arena_allocator.hpp"
 #include "core/run.hpp"
 #include "core/run_finder.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 namespace {
@@ -18,13 +19,9 @@ constexpr bool before(const holder& left, const holder& right) noexcept {
   return left.worker != right.worker ? left.worker < right.worker : left.medium < right.medium;
 }
 
-/// Sequence hashes are well mixed already, but a publisher on the standard hash chooses them itself: one multiplication keeps chosen low bits
-/// from filling one bucket.
-struct spread {
-  static std::size_t hash(std::uint64_t block) noexcept {
-    const std::uint64_t mixed = (block ^ (block >> 32)) * 0x9E37'79B9'7F4A'7C15ULL;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 29));
-  }
+/// Sequence hashes are well mixed already, but a publisher on the standard hash chooses them itself.
+struct hash_spread {
+  static std::size_t hash(std::uint64_t block) noexcept { return static_cast<std::size_t>(spread(block)); }
   static bool equal(std::uint64_t left, std::uint64_t right) noexcept { return left == right; }
 };
 
@@ -43,34 +40,38 @@ std::size_t map_bytes(const Map& map) noexcept {
 
 struct run_directory::tables {
   using run_allocator = arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>;
-  using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, spread, run_allocator>;
-  using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, spread>;
-  /// The map of runs in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a
-  /// million runs in one table.
+  using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, run_allocator>;
+  using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, hash_spread>;
+  /// A map in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a million
+  /// entries in one table.
+  template <class Map>
   struct shards {
     static constexpr std::size_t count = 32;
-    std::array<std::atomic<run_map*>, count> all{};
+    std::array<std::atomic<Map*>, count> all{};
 
     ~shards() {
       for (const auto& each : all) delete each.load();
     }
-    run_map& of(seq_hash first) {
-      std::atomic<run_map*>& at = all[spread::hash(first.get()) >> 40 & (count - 1)];
-      run_map* there = at.load(std::memory_order_acquire);
+    [[nodiscard]] const Map* existing(std::uint64_t key) const noexcept {
+      return all[spread(key) >> 40 & (count - 1)].load(std::memory_order_acquire);
+    }
+    Map& of(std::uint64_t key) {
+      std::atomic<Map*>& at = all[spread(key) >> 40 & (count - 1)];
+      Map* there = at.load(std::memory_order_acquire);
       if (there != nullptr) return *there;
-      auto made = std::make_unique<run_map>();
+      auto made = std::make_unique<Map>();
       return at.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel) ? *made.release() : *there;
     }
     template <class Visit>
     void each(Visit visit) const {
       for (const auto& part : all) {
-        if (const run_map* there = part.load(std::memory_order_acquire)) visit(*there);
+        if (const Map* there = part.load(std::memory_order_acquire)) visit(*there);
       }
     }
   };
-  shards runs;
+  shards<run_map> runs;
   run_finder finder;  ///< the same runs, for readers
-  lone_map lone;
+  shards<lone_map> lone;
   std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
   std::atomic<media_mask> lone_media{0};
   std::atomic<std::size_t> lone_count{0};  ///< the map's own count is a sum over its segments; queries ask on every call
@@ -83,7 +84,7 @@ run* run_directory::find(seq_hash first) const {
   run* const quick = tables_->finder.find(first.get());
   if (quick != nullptr || !tables_->finder.is_partial()) return quick;
   tables::run_map::const_accessor found;
-  return tables_->runs.of(first).find(found, first.get()) ? found->second : nullptr;
+  return tables_->runs.of(first.get()).find(found, first.get()) ? found->second : nullptr;
 }
 
 void run_directory::expect(seq_hash first) const noexcept {
@@ -92,7 +93,7 @@ void run_directory::expect(seq_hash first) const noexcept {
 
 run* run_directory::add(run* fresh) {
   tables::run_map::accessor found;
-  if (tables_->runs.of(fresh->first_hash).insert(found, {fresh->first_hash.get(), fresh})) {
+  if (tables_->runs.of(fresh->first_hash.get()).insert(found, {fresh->first_hash.get(), fresh})) {
     tables_->finder.add(fresh);
     return fresh;
   }
@@ -105,7 +106,7 @@ run* run_directory::add(run* fresh) {
 
 void run_directory::erase(const run* dead) {
   tables::run_map::accessor found;
-  tables::run_map& runs = tables_->runs.of(dead->first_hash);
+  tables::run_map& runs = tables_->runs.of(dead->first_hash.get());
   if (!runs.find(found, dead->first_hash.get()) || found->second != dead) return;
   tables_->finder.remove(dead);
   runs.erase(found);
@@ -122,14 +123,16 @@ void run_directory::each_run(const std::function<void(run*)>& visit) const {
 }
 
 void run_directory::each_lone(const std::function<void(seq_hash)>& visit) const {
-  for (const auto& [hash, holders] : tables_->lone) visit(seq_hash{hash});
+  tables_->lone.each([&](const tables::lone_map& part) {
+    for (const auto& [hash, holders] : part) visit(seq_hash{hash});
+  });
 }
 
 void run_directory::hold(seq_hash block, worker_id worker, medium_id medium) {
   // First: who finds the block has to find its medium.
   if ((tables_->lone_media.load(std::memory_order_relaxed) & mask_of(medium)) == 0) tables_->lone_media.fetch_or(mask_of(medium));
   tables::lone_map::accessor found;
-  if (tables_->lone.insert(found, block.get())) tables_->lone_count.fetch_add(1, std::memory_order_release);
+  if (tables_->lone.of(block.get()).insert(found, block.get())) tables_->lone_count.fetch_add(1, std::memory_order_release);
   holder_list& holders = found->second;
   const holder wanted{worker.get(), medium, 1};
   const auto at = std::lower_bound(holders.begin(), holders.end(), wanted, before);
@@ -144,7 +147,8 @@ void run_directory::hold(seq_hash block, worker_id worker, medium_id medium) {
 
 void run_directory::release(seq_hash block, worker_id worker, medium_id medium) {
   tables::lone_map::accessor found;
-  if (!tables_->lone.find(found, block.get())) return;
+  tables::lone_map& lone = tables_->lone.of(block.get());
+  if (!lone.find(found, block.get())) return;
   holder_list& holders = found->second;
   const holder wanted{worker.get(), medium, 0};
   const auto at = std::lower_bound(holders.begin(), holders.end(), wanted, before);
@@ -153,14 +157,15 @@ void run_directory::release(seq_hash block, worker_id worker, medium_id medium) 
   holders.erase(at);
   if (!holders.empty()) return;
   tables_->spilled_bytes.fetch_sub(heap_bytes(holders), std::memory_order_relaxed);
-  tables_->lone.erase(found);
+  lone.erase(found);
   tables_->lone_count.fetch_sub(1, std::memory_order_release);
 }
 
 bool run_directory::read(seq_hash block, holder_list& into) const {
   into.clear();
+  const tables::lone_map* const lone = tables_->lone.existing(block.get());
   tables::lone_map::const_accessor found;
-  if (!tables_->lone.find(found, block.get())) return false;
+  if (lone == nullptr || !lone->find(found, block.get())) return false;
   into.assign(found->second.begin(), found->second.end());
   return !into.empty();
 }
@@ -175,7 +180,8 @@ media_mask run_directory::lone_media() const noexcept { return tables_->lone_med
 std::size_t run_directory::bytes() const noexcept {
   std::size_t maps = sizeof(tables);
   tables_->runs.each([&](const tables::run_map& part) { maps += sizeof(part) + map_bytes(part); });
-  return maps + tables_->finder.bytes() + map_bytes(tables_->lone) + tables_->spilled_bytes.load(std::memory_order_relaxed);
+  tables_->lone.each([&](const tables::lone_map& part) { maps += sizeof(part) + map_bytes(part); });
+  return maps + tables_->finder.bytes() + tables_->spilled_bytes.load(std::memory_order_relaxed);
 }
 
 }  // namespace kvc::core

@@ -9,6 +9,7 @@
 #include "core/bring_near.hpp"
 #include "core/quiescence.hpp"
 #include "core/run.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 namespace {
@@ -20,9 +21,11 @@ constexpr unsigned most_bits = 16;                          ///< leading bits of
 constexpr std::uint64_t low_mask = 63;
 constexpr std::uint64_t address_mask = 0x0000'FFFF'FFFF'FFC0;
 
-/// A publisher may choose sequence hashes; one multiplication keeps chosen bits from filling one line.
-std::uint64_t spread(std::uint64_t first) noexcept {
-  const std::uint64_t mixed = (first ^ first >> 32) * 0x9E37'79B9'7F4A'7C15U;
+/// A publisher may choose sequence hashes, which are well mixed otherwise: one multiplication, and a secret, keep chosen ones from filling
+/// one line.
+std::uint64_t spread_first(std::uint64_t first) noexcept {
+  const std::uint64_t hidden = first ^ spread_secret();
+  const std::uint64_t mixed = (hidden ^ hidden >> 32) * 0x9E37'79B9'7F4A'7C15U;
   return mixed ^ mixed >> 29;
 }
 
@@ -134,12 +137,12 @@ run_finder::segment* run_finder::make_segment(unsigned bits) {
 }
 
 void run_finder::expect(std::uint64_t first) const noexcept {
-  const std::uint64_t hash = spread(first);
+  const std::uint64_t hash = spread_first(first);
   bring_near(&index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire)->all[line_of(hash)]);
 }
 
 run* run_finder::find(std::uint64_t first) const noexcept {
-  const std::uint64_t hash = spread(first);
+  const std::uint64_t hash = spread_first(first);
   const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
   for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
     for (std::size_t way = 0; way < ways; ++way) {
@@ -198,7 +201,7 @@ void run_finder::divide(segment& full, std::uint64_t hash) {
 
 void run_finder::add(run* fresh) {
   const quiescent_scope working;
-  const std::uint64_t hash = spread(fresh->first_hash.get());
+  const std::uint64_t hash = spread_first(fresh->first_hash.get());
   for (;;) {
     segment& into = lock_segment(hash);
     const std::lock_guard lock(into.lock, std::adopt_lock);
@@ -218,7 +221,7 @@ void run_finder::add(run* fresh) {
 
 void run_finder::remove(const run* gone) {
   const quiescent_scope working;
-  const std::uint64_t hash = spread(gone->first_hash.get());
+  const std::uint64_t hash = spread_first(gone->first_hash.get());
   segment& in = lock_segment(hash);
   const std::lock_guard lock(in.lock, std::adopt_lock);
   const auto [at, way] = in.locate(entry_of(gone, hash), hash);
@@ -230,7 +233,7 @@ void run_finder::remove(const run* gone) {
 
 void run_finder::replace(const run* old, run* fresh) {
   const quiescent_scope working;
-  const std::uint64_t hash = spread(old->first_hash.get());
+  const std::uint64_t hash = spread_first(old->first_hash.get());
   segment& in = lock_segment(hash);
   const std::lock_guard lock(in.lock, std::adopt_lock);
   const auto [at, way] = in.locate(entry_of(old, hash), hash);
@@ -238,7 +241,7 @@ void run_finder::replace(const run* old, run* fresh) {
 }
 
 void run_finder::note_column(const run& of) noexcept {
-  const std::uint64_t hash = spread(of.first_hash.get());
+  const std::uint64_t hash = spread_first(of.first_hash.get());
   segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
   const auto [at, way] = in.locate(entry_of(&of, hash), hash);
   if (at != lines) in.all[at].hints[way].store(hint_of(of), std::memory_order_relaxed);

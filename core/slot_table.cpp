@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t page_slots = 1'024;
 constexpr unsigned medium_bits = 4;
+constexpr std::uint32_t kept_back = 1'024;  ///< more than there are lanes
 
 using page = std::array<std::atomic<std::uint64_t>, page_slots>;
 
@@ -26,6 +27,7 @@ struct slot_table::state {
   std::array<std::atomic<page*>, max_slots / page_slots> pages{};
   std::atomic<std::uint32_t> end{0};
   std::atomic<std::uint32_t> used{0};
+  std::atomic<std::uint32_t> room{max_slots};  ///< free, or never used; not those that wait for their last reader
   std::atomic<media_mask> media{0};
   std::atomic<std::uint64_t> refused{0};
   std::mutex changing;
@@ -49,6 +51,7 @@ struct returned_slot {
     const std::unique_ptr<returned_slot> done(static_cast<returned_slot*>(object));
     const std::lock_guard lock(done->of->changing);
     done->of->free.push_back(done->slot);
+    done->of->room.fetch_add(1, std::memory_order_relaxed);
   }
 };
 
@@ -75,6 +78,7 @@ std::uint32_t slot_table::take(worker_id worker, medium_id medium) {
   if (all.on_medium[static_cast<std::size_t>(medium)]++ == 0) all.media.fetch_or(mask_of(medium), std::memory_order_release);
   if (slot >= all.end.load(std::memory_order_relaxed)) all.end.store(slot + 1, std::memory_order_release);
   all.used.fetch_add(1, std::memory_order_relaxed);
+  all.room.fetch_sub(1, std::memory_order_relaxed);
   return slot;
 }
 
@@ -101,6 +105,11 @@ std::uint64_t slot_table::number() const noexcept { return state_->number; }
 std::uint32_t slot_table::end() const noexcept { return state_->end.load(std::memory_order_acquire); }
 media_mask slot_table::media() const noexcept { return state_->media.load(std::memory_order_acquire); }
 std::uint32_t slot_table::used() const noexcept { return state_->used.load(std::memory_order_relaxed); }
+bool slot_table::has_room() const noexcept {
+  if (state_->room.load(std::memory_order_relaxed) > kept_back) return true;
+  state_->refused.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
 std::uint64_t slot_table::refused() const noexcept { return state_->refused.load(std::memory_order_relaxed); }
 
 }  // namespace kvc::core

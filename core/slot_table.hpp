@@ -50,7 +50,10 @@ class slot_table {
   [[nodiscard]] media_mask media() const noexcept;
   /// Slots in use now.
   [[nodiscard]] std::uint32_t used() const noexcept;
-  /// How often `take` had to refuse.
+  /// Whether a worker that has none yet should ask for a slot: false some time before there are none left, so that lanes which ask at the
+  /// same moment all get one. Counts as a refusal when it is.
+  [[nodiscard]] bool has_room() const noexcept;
+  /// How often there were no slots left.
   [[nodiscard]] std::uint64_t refused() const noexcept;
 
  private:

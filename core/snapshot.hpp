@@ -15,6 +15,7 @@
 #include "core/catalog.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
+#include "core/name_map.hpp"
 
 namespace kvc::core {
 
@@ -140,7 +141,7 @@ class dump_cursor {
   std::vector<run*> runs_;                            ///< held; each pinned once
   boost::unordered_flat_map<const run*, seen> seen_;  ///< those and the runs they stand behind
   std::size_t next_ = 0;                              ///< in whichever list the step walks
-  std::size_t buckets_ = 0;                           ///< of the table of odd names when the walk over it began
+  name_walk odd_names_;
   std::uint32_t paths_told_ = 0;
 };
 

@@ -158,11 +158,10 @@ void snapshot_loader::wait(const dump_slice& slice, const dump_slice::waiting_na
   command.names = std::span(&told.name, 1);
   if (told.parent) command.locals = std::span(&told.local, 1);
   for (const auto& [medium, count] : std::span(slice.waiting_copies).subspan(told.first_copy, told.count)) {
-    const auto odd = into_->odd_.find(told.name);
-    const bool is_odd_there =
-        odd != into_->odd_.end() && std::ranges::find(odd->second, medium, &lane_blocks::copy::medium) != odd->second.end();
+    const lane_blocks::copies* const odd = into_->odd_.find(told.name);
+    const bool is_odd_there = odd != nullptr && std::ranges::find(*odd, medium, &lane_blocks::copy::medium) != odd->end();
     const bool is_plain_there =
-        odd == into_->odd_.end() && into_->holdings_.find_plain_on(into_->space_, told.name, medium).which != lane_holdings::none;
+        odd == nullptr && into_->holdings_.find_plain_on(into_->space_, told.name, medium).which != lane_holdings::none;
     if (is_odd_there || is_plain_there) continue;  // it has found its place while the dump was made
     command.medium = medium;
     into_->store(command, tally);

@@ -27,7 +27,11 @@ inline void set_spread_secret(std::uint64_t secret) noexcept { detail::the_sprea
   return mixed ^ mixed >> 32;
 }
 
-/// For the tables of the standard library.
+/// For the tables of libraries.
+struct number_spread {
+  using is_avalanching = void;  ///< tells Boost's tables that they need not mix it once more
+  [[nodiscard]] std::size_t operator()(std::uint64_t chosen) const noexcept { return static_cast<std::size_t>(spread(chosen)); }
+};
 struct name_spread {
   [[nodiscard]] std::size_t operator()(engine_hash name) const noexcept { return static_cast<std::size_t>(spread(name.get())); }
 };

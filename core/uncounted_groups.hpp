@@ -12,6 +12,7 @@
 #include "core/event.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 
@@ -46,7 +47,7 @@ class uncounted_groups {
 
   bool copy_counting_;
   boost::unordered_flat_set<std::uint32_t> groups_;
-  std::array<boost::unordered_flat_map<std::uint64_t, std::uint32_t>, max_media> copies_;
+  std::array<boost::unordered_flat_map<std::uint64_t, std::uint32_t, number_spread>, max_media> copies_;
   std::size_t blocks_ = 0;
 };
 

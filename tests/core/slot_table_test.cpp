@@ -1,9 +1,13 @@
 #include "core/slot_table.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <vector>
 
+#include <boost/test/unit_test.hpp>
+
+#include "core/catalog.hpp"
 #include "core/quiescence.hpp"
+#include "tests/support/real_worker.hpp"
 
 namespace kvc::test {
 
@@ -45,6 +49,36 @@ BOOST_AUTO_TEST_CASE(when_there_are_none_left_it_says_so_and_counts) {
   for (std::uint32_t i = 0; i < max_slots; ++i) BOOST_REQUIRE(slots.take(worker_id{i}, medium_id::gpu) != no_slot);
   BOOST_TEST(slots.take(worker_id{max_slots}, medium_id::gpu) == no_slot);
   BOOST_TEST(slots.refused() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_without_a_slot_holds_nothing) {
+  // It would be held where those who cut a run cannot see it. What cannot be held is counted, and all else goes on.
+  core::catalog all;
+  real_worker late(worker_id{2}, {}, all);
+  late.join(0);
+  real_worker early(worker_id{1}, {}, all);
+  store_step chain;
+  chain.names = {engine_hash{11}, engine_hash{12}};
+  chain.locals = {local_hash{1}, local_hash{2}};
+  early.store(chain);
+
+  core::slot_table& slots = all.view().get()->partitions.begin()->second->partition->index().runs().slots();
+  std::vector<std::uint32_t> taken;
+  while (slots.has_room()) taken.push_back(slots.take(worker_id{3}, medium_id::cpu));
+  late.store(chain);
+  BOOST_TEST(late.blocks().held_on(medium_id::gpu) == 0U);
+  BOOST_TEST(late.blocks().names() == 0U);
+  BOOST_TEST(late.tally().skipped == 2U);
+  BOOST_TEST(slots.refused() != 0U);
+  chain.names.push_back(engine_hash{13});
+  chain.locals.push_back(local_hash{3});
+  early.store(chain);
+  BOOST_TEST(early.blocks().held_on(medium_id::gpu) == 3U);
+
+  for (const std::uint32_t slot : taken) slots.give_back(slot);
+  (void)collect_retired();
+  late.store(chain);
+  BOOST_TEST(late.blocks().held_on(medium_id::gpu) == 3U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
