@@ -139,6 +139,22 @@ BOOST_AUTO_TEST_CASE(makes_no_more_than_a_slow_client_takes) {
   BOOST_TEST(under_test.lanes.at(0).counters.connections_timed_out.get() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_client_that_takes_every_piece_in_time_but_is_too_slow_for_all_of_them_is_given_up) {
+  // What is kept for the answer would be kept for as long as the client likes.
+  http_settings settings;
+  settings.write_timeout = 50ms;
+  const stream_server under_test(settings);
+  raw_client slow = under_test.connect();
+  slow.shrink_receive_buffer(1'024);
+
+  BOOST_TEST(slow.send(raw_client::request("GET", "/stream?pieces=4000&ending=last")));
+  const std::string got = slow.receive_until_closed();
+
+  BOOST_TEST(!got.ends_with("end\r\n0\r\n\r\n"));
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
+  BOOST_TEST(under_test.lanes.at(0).counters.connections_timed_out.get() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(stops_when_the_client_goes_away) {
   // Nobody makes a body that nobody reads.
   const stream_server under_test;
