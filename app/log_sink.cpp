@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -75,7 +76,6 @@ class standard_error final : public spdlog::sinks::stderr_sink_mt {
     const std::string line = std::string(to_journal_ ? journal_priority(log::level::warn) : "") +
                              "app log lines dropped lines=" + std::to_string(dropped - told_);
     told_ = dropped;
-    log::set_lost_lines(dropped);
     spdlog::sinks::stderr_sink_mt::log(spdlog::details::log_msg("kv-conductor", spdlog::level::warn, view_of(line)));
     return true;
   }
@@ -102,6 +102,7 @@ struct log_sink::state {
 
 log_sink::log_sink(bool to_journal) : state_(std::make_shared<state>(to_journal)) {
   state_->logger->set_level(spdlog::level::trace);
+  log::count_lost_lines([pool = state_->pool] { return std::uint64_t{pool->overrun_counter()}; });
   state_->logger->set_pattern(to_journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   log::set_sink([kept = state_, to_journal](log::level severity, std::string_view line) {
     if (to_journal) {
@@ -118,6 +119,7 @@ log_sink::~log_sink() {
   log::set_sink({});
   // Ending the pool, with the last of those that know it, writes out what is queued; the flush behind that tells what was dropped.
   state_->logger->flush();
+  log::count_lost_lines({});  // no further line can be lost, and nobody else keeps the pool
 }
 
 bool log_sink::write_out(std::chrono::milliseconds patience) {

@@ -12,9 +12,10 @@ namespace kvc::net {
 ///
 /// Problem: a socket that is bound has whoever connects, and whoever says nothing of the protocol leaves again; its end must not pass for
 /// the end of the publisher's connection. A report of an end names the connection, the report of a handshake does not. Story: a connection
-/// counts from its handshake on, and a handshake is that of the connection that was begun last and had none. And a transport that connects
-/// gives up for good when the other side breaks the protocol, for instance with a frame above the limit: then an end is not followed by
-/// another try. One owner; pure.
+/// counts from its handshake on. Where several stand without one, a handshake is any of theirs, and an end among them is a break only when
+/// no handshake is left for it to be without; so the publisher's own end may be told late, with that of the last who came beside it and
+/// said nothing. And a transport that connects gives up for good when the other side breaks the protocol, for instance with a frame above
+/// the limit: then an end is not followed by another try. One owner; pure.
 class connection_notes {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -36,13 +37,17 @@ class connection_notes {
   [[nodiscard]] bool has_given_up(time_point now) const noexcept;
 
  private:
+  enum class handshake : std::uint8_t { none, perhaps, done };
   struct known {
     std::int32_t number = 0;
-    bool has_agreed = false;
+    handshake agreed = handshake::none;
   };
 
-  std::vector<known> standing_;  ///< in the order of their begin
-  std::uint64_t open_ = 0;       ///< of them, those that have agreed
+  void settle();
+
+  std::vector<known> standing_;
+  std::uint64_t open_ = 0;    ///< of them, those that have agreed
+  std::uint64_t unsure_ = 0;  ///< of these, how many are among those that perhaps have
   std::uint64_t connects_ = 0;
   std::uint64_t disconnects_ = 0;
   std::optional<time_point> ended_at_;  ///< nothing was told since the last end

@@ -1,6 +1,7 @@
 #include "net/fleet_service.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -136,19 +137,23 @@ struct fleet_service::state {
     const core::worker_key key = wanted.worker;
     const std::shared_ptr<const service_info> listed_as = std::move(made);
     entries.insert_or_assign(key, entry{listed_as, nullptr});
-    publish();
     lane& home = lanes->at(info.lane);
     listener_pointer listener;
+    std::exception_ptr failed;
     try {
+      publish();
       listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, listed_as),
                                          detached_from_cancellation());
     } catch (const std::invalid_argument&) {  // an event of another stream opened the partition under another seed a moment ago
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (!listener) {  // nobody may be listed who is not heard
       homes.release(key);
       if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) entries.erase(listed);
       publish();
-    }
-    if (!listener) {
       if (old && old->listener) co_await end(*std::move(old));
+      if (failed) std::rethrow_exception(failed);
       co_return error_code(core::errc::seed_conflict);
     }
     log::info(log::module::fleet, "registered",

@@ -143,11 +143,15 @@ http_session::wants http_session::read() {
   if (wants_ == wants::request) parser_.begin();
   const step now = feed();
   if (now == step::needs_more) {
-    if (wants_ == wants::request && bytes_.empty() && !parser_.has_begun()) {
-      parser_.end();  // an empty line behind the last request begins none: the connection rests as before
+    if (bytes_.empty() && !parser_.has_begun()) {
+      parser_.end();  // an empty line behind the last request begins none, in however many pieces it comes: the connection rests as before
+      if (wants_ == wants::head) set_deadline(rests_until_);
       return wants::request;
     }
-    if (wants_ == wants::request) set_deadline(steady::now() + shared_.settings.header_timeout);
+    if (wants_ == wants::request) {
+      rests_until_ = deadline_;
+      set_deadline(steady::now() + shared_.settings.header_timeout);
+    }
     return wants::head;
   }
   if (now != step::has_head) return refuse_rest(now);

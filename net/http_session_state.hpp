@@ -104,7 +104,7 @@ class http_session final : private ready_sockets::client {
   asio::awaitable<void> have_answered(std::shared_ptr<http_exchange> asked);
   asio::awaitable<http_body::progress> have_made(std::string& piece);
   asio::awaitable<bool> write_stream();
-  asio::awaitable<bool> write_all(std::span<std::string_view> parts);
+  asio::awaitable<bool> write_all(std::span<std::string_view> parts, steady::time_point deadline);
   asio::awaitable<void> drain();
   void set_deadline(steady::time_point when);
   void wake();
@@ -131,6 +131,7 @@ class http_session final : private ready_sockets::client {
   steady::time_point begun_;            ///< when the request was there as a whole
   steady::time_point ended_;            ///< when the reply was there, or had been written if that had to wait
   steady::time_point deadline_;
+  steady::time_point rests_until_;          ///< the deadline from before the first byte of what may be a head
   std::chrono::milliseconds idle_timeout_;  ///< before the next request
   wire_form answer_form_ = wire_form::json;
   bool keep_alive_ = true;    ///< the client wants it and the connection is in a state for it

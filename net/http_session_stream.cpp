@@ -1,6 +1,8 @@
 // How a session sends a body that is made while it is sent.
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -13,6 +15,9 @@
 
 namespace kvc::net {
 namespace {
+
+/// A client has one `write_timeout` for all of a streamed answer, and another for each so many bytes that it has taken.
+constexpr std::size_t patience_bytes = 8U << 20;
 
 /// Where the task that makes a piece leaves it, and the alarm it stops.
 struct waiting_piece {
@@ -60,9 +65,9 @@ asio::awaitable<http_body::progress> http_session::have_made(std::string& piece)
   co_return *waiting->made;
 }
 
-/// True when the client has taken all of it within the time for that.
-asio::awaitable<bool> http_session::write_all(std::span<std::string_view> parts) {
-  set_deadline(steady::now() + shared_.settings.write_timeout);
+/// True when the client has taken all of it by then.
+asio::awaitable<bool> http_session::write_all(std::span<std::string_view> parts, steady::time_point deadline) {
+  set_deadline(deadline);
   for (;;) {
     std::optional<std::size_t> sent = send(parts);
     if (!sent) co_return false;
@@ -91,6 +96,14 @@ asio::awaitable<bool> http_session::write_stream() {
   std::string head =
       reply_head(reply_, keep_alive_, local_.date.at(std::time(nullptr)), in_chunks ? body_framing::chunks : body_framing::connection);
   std::string piece;
+  if (asked_) {  // the answer has kept what it still needs, and the body would be there twice
+    asked_->request.body = {};
+    std::string().swap(asked_->body);  // an assignment would keep the memory
+  }
+  // What the answer keeps is kept from others: who takes each piece in time, but all of them slowly, has an end as well. Only the time in
+  // which we waited for the client counts.
+  steady::duration waited{};
+  std::size_t taken = 0;
   for (;;) {
     if (is_stopping()) co_return false;  // it may last for long: the service does not wait for it
     const http_body::progress made = co_await have_made(piece);
@@ -100,8 +113,13 @@ asio::awaitable<bool> http_session::write_stream() {
     const std::string begin = has_chunk ? chunk_head(piece.size()) : std::string();
     std::array<std::string_view, 5> message{head, begin, piece, has_chunk ? chunk_end : std::string_view(),
                                             in_chunks && is_last ? last_chunk : std::string_view()};
-    const bool is_taken = co_await write_all(message);
+    const auto bytes = head.size() + begin.size() + piece.size();
+    const auto begun = steady::now();
+    const auto left = shared_.settings.write_timeout * (1 + taken / patience_bytes) - waited;
+    const bool is_taken = co_await write_all(message, begun + std::min<steady::duration>(shared_.settings.write_timeout, left));
     if (!is_taken) co_return false;
+    waited += steady::now() - begun;
+    taken += bytes;
     if (is_last) co_return true;
     head.clear();
   }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace kvc::net::log {
 
-/// How many lines the one who writes them out has had to drop since the start. Any lane.
-void set_lost_lines(std::uint64_t lines) noexcept;
-[[nodiscard]] std::uint64_t lost_lines() noexcept;
+/// From now on `lines` is asked, from any lane, how many lines the one who writes them out has had to drop since the start. Empty: it is
+/// asked for the last time, and that is the number from then on.
+void count_lost_lines(std::function<std::uint64_t()> lines);
+/// The number at this moment, also while nobody takes any lines. Any lane.
+[[nodiscard]] std::uint64_t lost_lines();
 
 }  // namespace kvc::net::log

@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/block_hasher.hpp"
+#include "net/endpoint_host.hpp"
 #include "net/log.hpp"
 #include "net/stream_rules_of.hpp"
 #include "net/zmq_frames.hpp"
@@ -19,7 +20,7 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
-constexpr std::chrono::seconds between_lookups{5};  ///< of a publisher that cannot be reached
+constexpr std::chrono::seconds longest_lookup_pause{5};
 /// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
 /// better than this.
 constexpr std::chrono::milliseconds longest_unlooked{10};
@@ -45,7 +46,10 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
       sink_(home, *service_, catalog, media, settings),
       machine_(stream_rules_of(service_->registration, settings), clock::now()),
       news_(home.counters, *service_),
+      lookup_pause_(std::min<std::chrono::milliseconds>(longest_lookup_pause, 5 * settings.idle_check)),
       lookup_(home.context.get_executor()),
+      failures_(settings.idle_check),
+      pause_(home.context),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
 
 stream_listener::~stream_listener() {
@@ -92,6 +96,7 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
   self->news_.stop(self->machine_);
   self->stopping_ = true;
   self->lookup_.cancel();
+  self->pause_.cancel();
   if (self->socket_) self->socket_->close();
   if (self->replay_) self->replay_->close();
   while (!self->has_ended_) {
@@ -176,25 +181,25 @@ bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget)
 
 asio::awaitable<void> stream_listener::listen_on() {
   for (;;) {
-    try {
-      co_await listen();
-      co_return;
-    } catch (const std::exception& failed) {
-      news_.has_failed(failed.what());
-    }
-    if (replay_) end_replay();
-    if (socket_) breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
-    socket_.reset();
+    const auto begun = clock::now();
+    if (co_await succeeds(listen())) co_return;
+    const auto lasted = clock::now() - begun;
+    drop_transport();
     machine_.on_failure();
-    news_.show(machine_);
-    co_await rest();  // not at once: what was wanting may still be
+    // Before the rest, since nobody may see meanwhile what cannot be trusted. If that fails too, it is what `listen` begins with.
+    if (co_await succeeds(forget())) news_.show(machine_);
+    co_await rest(failures_.next(lasted));  // not at once: what was wanting may still be
   }
 }
 
-asio::awaitable<void> stream_listener::rest() {
-  asio::steady_timer pause(lane_->context, settings_->idle_check);
-  boost::system::error_code woken;
-  co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+asio::awaitable<bool> stream_listener::succeeds(asio::awaitable<void> work) {
+  try {
+    co_await std::move(work);
+    co_return true;
+  } catch (const std::exception& failed) {
+    news_.has_failed(failed.what());
+  }
+  co_return false;
 }
 
 asio::awaitable<void> stream_listener::listen() {
@@ -205,10 +210,8 @@ asio::awaitable<void> stream_listener::listen() {
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
     const step next = machine_.next();
     if (!socket_ && next != step::forget) {
-      const bool is_open = co_await find_and_open();
-      if (!is_open && !stopping_) co_await rest();  // e.g. the address to bind is still taken: try again
+      co_await come_by_socket();
       if (stopping_) co_return;
-      if (!is_open) machine_.on_quiet(clock::now());
       news_.show(machine_);
       continue;
     }
@@ -235,9 +238,9 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (stopping_) co_return;
     news_.show(machine_);
-    if (machine_.take_wants_fresh_transport() || std::exchange(wants_another_socket_, false)) {
-      breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
-      socket_.reset();
+    const bool wants_fresh_transport = machine_.take_wants_fresh_transport();
+    if (std::exchange(wants_another_socket_, false) || wants_fresh_transport) {
+      drop_transport();
       continue;
     }
     if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over()) {
@@ -296,21 +299,26 @@ void stream_listener::take(const error_code& failed) {
 
 asio::awaitable<void> stream_listener::ask() {
   end_replay();
-  replay_pass_.emplace(co_await lane_->replays.enter());
-  if (stopping_) co_return;
-  const error_code failed = replay_->request(machine_.request_from());
+  error_code failed = co_await find_replay();
+  if (stopping_ || failed == errc::cancelled) co_return;
+  if (!failed) {
+    replay_pass_.emplace(co_await lane_->replays.enter());
+    if (stopping_) co_return;
+    failed = replay_->request(machine_.request_from());
+  }
   if (failed) news_.cannot_ask(failed);
   machine_.on_requested(!failed, clock::now());
 }
 
 void stream_listener::end_replay() noexcept {
-  replay_->finish();
+  if (replay_) replay_->finish();
   replay_pass_.reset();
 }
 
 asio::awaitable<void> stream_listener::hear_reply() {
   using kind = replay_client::reply::kind;
-  reply_ = co_await replay_->next(machine_.wake_at());
+  reply_ = replay_client::reply();  // silence, when there is nobody to hear any more
+  if (replay_) reply_ = co_await replay_->next(machine_.wake_at());
   if (stopping_ || reply_.what == kind::stopped) {
     stopping_ = true;
     co_return;
@@ -331,6 +339,7 @@ asio::awaitable<void> stream_listener::hear_reply() {
       machine_.on_reply_end(now);
       break;
     case kind::silence:
+      if (!name_in_endpoint(service_->registration.replay_endpoint).empty()) replay_.reset();  // it may have moved
       machine_.on_reply_silence(now);
       break;
     case kind::unreadable:
@@ -360,7 +369,8 @@ void stream_listener::watch_connection(const error_code& failed, clock::time_poi
   if (is_other) breaks_.on_other_connection(seen.disconnects);
   if (failed == errc::timed_out) breaks_.on_drained(seen.disconnects);
   // A name may mean another address by now: publishers that are started anew elsewhere keep their names.
-  if (failed == errc::timed_out && !seen.connected && is_named_ && now - opened_at_ >= between_lookups) wants_another_socket_ = true;
+  const bool may_have_moved = !service_->registration.bind && !name_in_endpoint(service_->registration.endpoint).empty();
+  if (failed == errc::timed_out && !seen.connected && may_have_moved && now - opened_at_ >= lookup_pause_) wants_another_socket_ = true;
   if (failed == errc::timed_out && seen.given_up) {
     wants_another_socket_ = true;
     sink_.reject_message({}, "connection", make_error_code(seen.connects > 0 ? errc::message_too_large : errc::not_understood));

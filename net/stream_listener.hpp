@@ -14,6 +14,7 @@
 #include "core/stream_fsm.hpp"
 #include "net/break_count.hpp"
 #include "net/evictable.hpp"
+#include "net/failure_pause.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
 #include "net/name_lookup.hpp"
@@ -64,15 +65,23 @@ class stream_listener final : public evictable, public index_inlet, public name_
 
   /// Until stopped, whatever is thrown meanwhile: nobody else would take the stream up again, or let go of it.
   [[nodiscard]] asio::awaitable<void> listen_on();
+  /// False, and told, when something was thrown.
+  [[nodiscard]] asio::awaitable<bool> succeeds(asio::awaitable<void> work);
   [[nodiscard]] asio::awaitable<void> listen();
-  /// Before another try.
-  [[nodiscard]] asio::awaitable<void> rest();
+  /// Before another try. Ends at once, or is not begun, when the stream is to end.
+  [[nodiscard]] asio::awaitable<void> rest(std::chrono::milliseconds pause);
   [[nodiscard]] asio::awaitable<void> forget();
   void end() noexcept;
   /// The endpoint with an address in it.
   [[nodiscard]] asio::awaitable<result<std::string>> located(const std::string& endpoint);
+  /// One try to get a socket, and a rest when there is none.
+  [[nodiscard]] asio::awaitable<void> come_by_socket();
   [[nodiscard]] asio::awaitable<bool> find_and_open();
-  [[nodiscard]] bool open(const std::string& endpoint, const std::string& replay_endpoint);
+  [[nodiscard]] error_code open(const std::string& endpoint);
+  /// Lets go of the socket, and of the address of the replay endpoint with it: the publisher may have moved.
+  void drop_transport();
+  /// Sees to it that there is somebody to ask.
+  [[nodiscard]] asio::awaitable<error_code> find_replay();
   [[nodiscard]] asio::awaitable<void> hear();
   /// Takes a message that is there already, without what a wait costs. False: there is none.
   [[nodiscard]] bool hear_at_once();
@@ -97,7 +106,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   core::stream_fsm machine_;
   stream_news news_;
   std::optional<zmq_socket> socket_;
-  std::optional<replay_client> replay_;
+  std::optional<replay_client> replay_;           ///< since its address is known
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
   zmq_message message_;                           ///< the live batch in hand
   core::seqno live_number_{};                     ///< its number
@@ -107,9 +116,13 @@ class stream_listener final : public evictable, public index_inlet, public name_
   bool will_catch_up_ = false;       ///< in a later turn of the lane
   bool will_apply_changes_ = false;  ///< the same
   bool wants_another_socket_ = false;  ///< this one will not connect again, or perhaps to an address that is no longer the publisher's
-  bool is_named_ = false;              ///< an endpoint has a name in it
-  clock::time_point opened_at_;        ///< when the socket was opened last, or tried to be
+  clock::time_point opened_at_;        ///< when the socket was opened last
+  error_code replay_failure_;          ///< why the replay endpoint was not found when it was last looked for
+  clock::time_point replay_failed_at_;            ///< and when that was
+  const std::chrono::milliseconds lookup_pause_;  ///< before a publisher that cannot be reached is looked up anew
   name_lookup lookup_;
+  failure_pause failures_;
+  asio::steady_timer pause_;  ///< of `rest`
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

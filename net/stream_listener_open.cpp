@@ -2,6 +2,10 @@
 #include <chrono>
 #include <string>
 
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "net/endpoint_host.hpp"
 #include "net/stream_listener.hpp"
 
@@ -15,27 +19,50 @@ constexpr std::chrono::seconds longest_lookup{5};
 asio::awaitable<result<std::string>> stream_listener::located(const std::string& endpoint) {
   const std::string name(name_in_endpoint(endpoint));
   if (name.empty()) co_return endpoint;
-  is_named_ = true;
   const auto found = co_await lookup_.find(name, clock::now() + longest_lookup);
   if (found.has_error()) co_return found.error();
   co_return endpoint_at(endpoint, found->front());
 }
 
+asio::awaitable<void> stream_listener::rest(std::chrono::milliseconds pause) {
+  // A request to leave that has come by now is not told again.
+  const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
+  if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
+  pause_.expires_after(pause);
+  boost::system::error_code woken;
+  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+asio::awaitable<void> stream_listener::come_by_socket() {
+  const bool is_open = co_await find_and_open();
+  if (stopping_) co_return;
+  if (is_open) {  // whatever asked for a fresh one has it
+    wants_another_socket_ = false;
+    (void)machine_.take_wants_fresh_transport();
+    co_return;
+  }
+  machine_.on_connection(false, breaks_.told(), clock::now());  // without a socket there is nothing to ask how the connection is
+  news_.show(machine_);
+  co_await rest(settings_->idle_check);  // e.g. the address to bind is still taken: try again
+  machine_.on_quiet(clock::now());
+}
+
 asio::awaitable<bool> stream_listener::find_and_open() {
   const core::registration& from = service_->registration;
-  opened_at_ = clock::now();
   result<std::string> live = from.endpoint;
   if (!from.bind) live = co_await located(from.endpoint);
-  result<std::string> replay = from.replay_endpoint;
-  if (live && !stopping_) replay = co_await located(from.replay_endpoint);
   if (stopping_) co_return false;
-  if (live && replay) co_return open(*live, *replay);
-  const error_code failed = live ? replay.error() : live.error();
+  const error_code failed = live ? open(*live) : live.error();
+  if (!failed) {
+    opened_at_ = clock::now();  // not before the look-up: a publisher gets all of its time to answer, however long that took
+    news_.has_opened();
+    co_return true;
+  }
   if (failed != errc::cancelled) news_.cannot_open(failed);
   co_return false;
 }
 
-bool stream_listener::open(const std::string& endpoint, const std::string& replay_endpoint) {
+error_code stream_listener::open(const std::string& endpoint) {
   const core::registration& from = service_->registration;
   zmq_options options;
   options.receive_high_water = settings_->receive_high_water;
@@ -44,16 +71,33 @@ bool stream_listener::open(const std::string& endpoint, const std::string& repla
   error_code failed = zmq_socket::open(socket_, *engine_, lane_->context.get_executor(), zmq_socket::kind::subscriber, options);
   if (!failed) failed = socket_->subscribe(core::topic_prefix(from.topic));
   if (!failed) failed = from.bind ? socket_->bind(endpoint) : socket_->connect(endpoint);
-  if (!failed) {
-    if (!replay_endpoint.empty()) {
-      replay_.emplace(*engine_, lane_->context.get_executor(), replay_endpoint, settings_->max_payload_bytes);
-    }
-    news_.has_opened();
-    return true;
-  }
-  news_.cannot_open(failed);
+  if (failed) socket_.reset();
+  return failed;
+}
+
+void stream_listener::drop_transport() {
+  end_replay();
+  replay_.reset();
+  if (!socket_) return;
+  breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
   socket_.reset();
-  return false;
+}
+
+asio::awaitable<error_code> stream_listener::find_replay() {
+  if (replay_) co_return error_code();
+  // Who asks again at once would wait for the same answer, and live batches with it.
+  if (replay_failure_ && clock::now() - replay_failed_at_ < lookup_pause_) co_return replay_failure_;
+  const result<std::string> found = co_await located(service_->registration.replay_endpoint);
+  if (stopping_) co_return error_code(errc::cancelled);
+  if (found.has_error()) {
+    if (found.error() == errc::cancelled) co_return found.error();
+    replay_failure_ = found.error();
+    replay_failed_at_ = clock::now();
+    co_return replay_failure_;
+  }
+  replay_failure_ = {};
+  replay_.emplace(*engine_, lane_->context.get_executor(), *found, settings_->max_payload_bytes);
+  co_return error_code();
 }
 
 }  // namespace kvc::net

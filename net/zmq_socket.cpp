@@ -79,8 +79,8 @@ int receive_frame(zmq_msg_t* into, void* from) {
   return received;
 }
 
-/// IPv6 where it is meant: a bracketed address, or binding to every interface. A host name stays IPv4, because with both families enabled
-/// libzmq takes the first address of a name only, and engines listen on IPv4 unless told otherwise.
+/// IPv6 where it is meant: a bracketed address, or binding to every interface. Names of hosts do not come as far as this: they are looked
+/// up before, and an address of IPv6 comes in brackets then.
 bool wants_ipv6(const std::string& endpoint, bool binding) {
   return endpoint.starts_with("tcp://[") || (binding && endpoint.starts_with("tcp://*"));
 }

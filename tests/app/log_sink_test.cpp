@@ -91,6 +91,7 @@ BOOST_AUTO_TEST_CASE(lines_that_were_dropped_are_told_where_they_are_missing_and
       net::log::info(net::log::module::app, "line", {{"number", i}, {"of", "a log that nobody reads for a while"}});
     }
     BOOST_TEST(!sink.write_out(std::chrono::milliseconds(10)), "the reader hangs, and waiting has an end");
+    BOOST_TEST(net::log::lost_lines() > 0U, "who looks at the metrics must not be told that nothing is lost meanwhile");
     std::thread reader([&] { all = caught.read_to_end(); });
     BOOST_TEST(sink.write_out(std::chrono::seconds(60)));
     caught.give_back();

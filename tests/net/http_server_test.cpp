@@ -284,6 +284,23 @@ BOOST_AUTO_TEST_CASE(takes_an_empty_line_behind_a_request_for_nothing) {
   BOOST_TEST(client.receive().body == "c");
 }
 
+BOOST_AUTO_TEST_CASE(takes_an_empty_line_in_two_pieces_for_nothing_either) {
+  // The first half may be the beginning of a head; with the second it is known to be none, and the connection rests as before.
+  const server_fixture under_test(with([](http_settings& settings) { settings.header_timeout = 500ms; }), 1);
+  raw_client client = under_test.connect();
+  BOOST_TEST(client.ask("POST", "/echo", "a").body == "a");
+  const auto bytes_in = [&] { return under_test.sum(&core::lane_counters::bytes_in); };
+  const auto before = bytes_in();
+  client.send("\r");
+  BOOST_REQUIRE(server_fixture::eventually([&] { return bytes_in() == before + 1; }));
+  client.send("\n");
+  BOOST_REQUIRE(server_fixture::eventually([&] { return bytes_in() == before + 2; }));
+
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/wait?patience=700", "the deadline of a head has passed").status == 200);
+  BOOST_TEST(client.ask("POST", "/echo", "b").body == "b");
+  BOOST_TEST(under_test.sum(&core::lane_counters::connections_timed_out) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_a_form_it_does_not_read) {
   // With 415, so that the client looks at its headers and not at its JSON.
   const server_fixture under_test;

@@ -1,13 +1,17 @@
 // Bodies that are made while they are sent, over real loopback sockets.
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/http_body.hpp"
@@ -137,6 +141,33 @@ BOOST_AUTO_TEST_CASE(makes_no_more_than_a_slow_client_takes) {
   BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
   BOOST_TEST(under_test.service.counts.made * piece_bytes < 64U << 20);  // what the kernel keeps, and no more
   BOOST_TEST(under_test.lanes.at(0).counters.connections_timed_out.get() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_takes_every_piece_in_time_but_is_too_slow_for_all_of_them_is_given_up) {
+  // What is kept for the answer would be kept for as long as the client likes.
+  http_settings settings;
+  settings.write_timeout = 500ms;  // and as long again for 8 MiB
+  const stream_server under_test(settings);
+  asio::io_context context;
+  asio::ip::tcp::socket slow(context, asio::ip::tcp::v4());
+  slow.set_option(asio::socket_base::receive_buffer_size(128 << 10));  // what is read makes room soon
+  slow.connect({asio::ip::address_v4::loopback(), under_test.port()});
+  asio::write(slow, asio::buffer(raw_client::request("GET", "/stream")));
+  slow.non_blocking(true);
+  std::string some(64U << 10, '\0');
+
+  const auto begun = std::chrono::steady_clock::now();
+  std::size_t taken = 0;
+  BOOST_TEST(stream_server::eventually([&] {
+    // 8 MB/s: a piece is taken many times sooner than it has to be, all of them in twice their time.
+    const auto so_far = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+    error_code nothing_there;
+    while (!nothing_there && taken < static_cast<std::size_t>(so_far.count()) * 8'000) {
+      taken += slow.read_some(asio::buffer(some), nothing_there);
+    }
+    return under_test.lanes.at(0).counters.connections_timed_out.get() == 1U;
+  }));
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
 }
 
 BOOST_AUTO_TEST_CASE(stops_when_the_client_goes_away) {
