@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <string>
 #include <utility>
@@ -264,10 +265,11 @@ BOOST_AUTO_TEST_CASE(a_probe_may_wait_for_what_others_bring) {
   auto waited =
       std::async(std::launch::async, [this] { return exist(R"({"key":"a","backend_id":"store-1","prefetch":true,"wait_ms":20000})"); });
   const int looks = master.looks();
-  BOOST_REQUIRE(eventually([&] { return master.looks() >= looks + 3; }));
+  BOOST_REQUIRE(eventually([&] { return master.looks() >= looks + 20; }));
+  BOOST_TEST((waited.wait_for(std::chrono::seconds(0)) == std::future_status::timeout));
   master.put("a", {.memory = true, .local_disk = true});
 
-  BOOST_TEST(waited.get() == R"({"exists":1,"prefetch":"joined"})");
+  BOOST_TEST(waited.get().starts_with(R"({"exists":1,)"));
   BOOST_TEST(exist(R"({"key":"a","backend_id":"store-1","prefetch":true})") == R"({"exists":1,"prefetch":"none"})");
   BOOST_TEST(master.hits("a") == 0);
 }
