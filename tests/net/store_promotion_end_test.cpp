@@ -34,6 +34,42 @@ struct lasting_fixture : promotion_fixture {
   lasting_fixture() : promotion_fixture(settings()) {}
 };
 
+/// Few objects at a time, of all stores.
+struct crowded_fixture : promotion_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = quick_stores();
+    with.prefetch_in_flight = 8;
+    return with;
+  }
+  crowded_fixture() : promotion_fixture(settings()) {}
+};
+
+/// Whether stores answer is found out.
+struct watchful_fixture : promotion_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = quick_stores();
+    with.reconcile_rate = 1'000;
+    return with;
+  }
+  watchful_fixture() : promotion_fixture(settings()) {}
+};
+
+/// A list of keys on disk, for a probe.
+template <class Fixture>
+std::string put_on_disk(Fixture& at, int count) {
+  std::vector<core::event> all;
+  std::string keys;
+  for (int i = 0; i < count; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    at.master.put(key, {.local_disk = true});
+    all.push_back(store_fixture::listed(key, {local_disk}));
+    keys += (i == 0 ? "\"" : ",\"") + key + "\"";
+  }
+  at.publish(std::move(all));
+  BOOST_REQUIRE(at.becomes(R"({"key":"k)" + std::to_string(count - 1) + "\"}", R"({"exists":1})"));
+  return "{\"keys\":[" + keys + R"(],"prefetch":true})";
+}
+
 /// As one list.
 std::string all_twenty() {
   std::string keys = "k0";
@@ -137,6 +173,47 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_breaks_connections_costs_the_others_nothing, 
   // What could not be asked for is asked for again.
   master.put("bad", {.local_disk = true});
   BOOST_TEST(eventually([&] { return ended("accepted") == 21; }));
+}
+
+// Orders side by side used to take each other's growth of the master's count away.
+BOOST_FIXTURE_TEST_CASE(every_order_sees_that_the_master_has_no_room, lasting_fixture) {
+  master.put("other", {.local_disk = true});
+  publish({listed("other", {local_disk})});
+  BOOST_REQUIRE(becomes(R"({"key":"other"})", R"({"exists":1})"));
+  master.set(stub_master::on_hit::refuse);
+  master.hold();
+  add_store(master.url());
+  BOOST_REQUIRE(prefetch() == started);
+  BOOST_REQUIRE(exist(R"({"key":"other","prefetch":true,"preferred":"elsewhere"})") == started);  // an order of its own
+  BOOST_REQUIRE(master.server().wait_for(2).size() >= 2U);
+  master.resume();
+
+  BOOST_TEST(eventually([&] { return ended("rejected_pressure") == 2; }));
+}
+
+// One store whose promotions never end used to take all that may be on its way.
+BOOST_FIXTURE_TEST_CASE(one_store_leaves_room_for_another, crowded_fixture) {
+  const std::string probe = put_on_disk(*this, 10);
+  stub_master other;
+  add_store(other.url(), "store-2");
+  add_store(master.url());
+  master.hold();
+  static_cast<void>(exist(probe));
+
+  BOOST_TEST(ended("started") == 4);
+  BOOST_TEST(metric(R"(kvc_prefetch_suppressed_total{cause="full"})") == 6);
+  master.resume();
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_store_that_does_not_answer_little_is_on_its_way, watchful_fixture) {
+  const std::string probe = put_on_disk(*this, 200);
+  master.hold();
+  add_store(master.url());
+  static_cast<void>(exist(probe));
+
+  BOOST_TEST(ended("started") == 128);
+  BOOST_TEST(metric(R"(kvc_prefetch_suppressed_total{cause="full"})") == 72);
+  master.resume();
 }
 
 BOOST_FIXTURE_TEST_CASE(a_webhook_may_be_the_root_of_a_host, promotion_fixture) {
