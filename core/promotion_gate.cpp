@@ -22,33 +22,48 @@ void promotion_gate::remember(std::deque<ended>& among, std::uint64_t object, en
   among.push_back({object, of.serial, until});
 }
 
-promotion_verdict promotion_gate::ask(std::uint64_t object, std::uint32_t backend, time_point now) {
+promotion_gate::backend_state& promotion_gate::state_of(std::uint32_t backend) {
+  if (backend >= backends_.size()) backends_.resize(std::size_t{backend} + 1);
+  return backends_[backend];
+}
+
+std::size_t promotion_gate::share_of(const backend_state& one) const noexcept {
+  const std::size_t others = flying_ - one.flying;
+  const std::size_t left = rules_.in_flight > others ? rules_.in_flight - others : 0;
+  return sharing_ > 1 ? (left + 1) / 2 : left;
+}
+
+promotion_verdict promotion_gate::ask(std::uint64_t object, std::uint32_t backend, time_point now, std::size_t most) {
   forget_old(now);
+  backend_state& of = state_of(backend);
   if (const auto found = known_.find(object); found != known_.end()) {
-    switch (found->second.at) {
-      case phase::flying:
-        return promotion_verdict::joined;
-      case phase::done:
-        return promotion_verdict::suppressed_recent;
-      case phase::failed:
-        return promotion_verdict::suppressed_failed;
-    }
+    if (found->second.at == phase::flying) return promotion_verdict::joined;
+    const bool is_of_today = found->second.era == of.era;
+    if (is_of_today) return found->second.at == phase::done ? promotion_verdict::suppressed_recent : promotion_verdict::suppressed_failed;
   }
-  if (rests_until(backend, now)) return promotion_verdict::suppressed_pressure;
-  if (flying_ >= rules_.in_flight) return promotion_verdict::suppressed_full;
-  known_[object] = {.at = phase::flying, .backend = backend, .until = {}, .serial = next_serial_++};
+  if (of.until > now) return promotion_verdict::suppressed_pressure;
+  if (of.flying >= std::min(share_of(of), most)) return promotion_verdict::suppressed_full;
+  known_[object] = {.at = phase::flying, .backend = backend, .until = {}, .serial = next_serial_++, .era = 0};
   ++flying_;
+  ++of.flying;
   return promotion_verdict::started;
+}
+
+void promotion_gate::land(const entry& of) {
+  --flying_;
+  --state_of(of.backend).flying;
 }
 
 void promotion_gate::finished(std::uint64_t object, promotion_end how, time_point now) {
   const auto found = known_.find(object);
   if (found == known_.end() || found->second.at != phase::flying) return;
-  --flying_;
+  if (how == promotion_end::given_up) return forget(object);
   entry& of = found->second;
+  land(of);
+  of.era = state_of(of.backend).era;
   if (how == promotion_end::done) {
     of.at = phase::done;
-    if (of.backend < backends_.size()) backends_[of.backend] = {};
+    ease(state_of(of.backend), now);
     remember(done_, object, of, now + rules_.dedup);
   } else {
     of.at = phase::failed;
@@ -59,18 +74,40 @@ void promotion_gate::finished(std::uint64_t object, promotion_end how, time_poin
 }
 
 void promotion_gate::press(std::uint32_t backend, time_point now) {
-  if (backend >= backends_.size()) backends_.resize(std::size_t{backend} + 1);
-  pressure& of = backends_[backend];
+  backend_state& of = state_of(backend);
   if (of.until > now) return;  // one refusal of many that were on their way together
   of.rest = of.rest.count() == 0 ? rules_.first_rest : std::min(of.rest * 2, rules_.longest_rest);
   of.until = now + of.rest;
+  of.eased = of.until;
+}
+
+/// A success while the backend rests is of those that were on their way together with the refused one.
+void promotion_gate::ease(backend_state& one, time_point now) {
+  if (one.rest.count() == 0 || one.eased > now) return;
+  one.rest /= 2;
+  if (one.rest < rules_.first_rest) one.rest = {};
+  one.eased = now + one.rest;
 }
 
 void promotion_gate::forget(std::uint64_t object) {
   const auto found = known_.find(object);
   if (found == known_.end()) return;
-  if (found->second.at == phase::flying) --flying_;
+  if (found->second.at == phase::flying) land(found->second);
   known_.erase(found);
+}
+
+void promotion_gate::forget_backend(std::uint32_t backend) {
+  backend_state& of = state_of(backend);
+  ++of.era;
+  of.rest = {};
+  of.until = {};
+}
+
+void promotion_gate::set_sharing(std::uint32_t backend, bool does_share) {
+  backend_state& of = state_of(backend);
+  if (of.does_share == does_share) return;
+  of.does_share = does_share;
+  does_share ? ++sharing_ : --sharing_;
 }
 
 std::optional<promotion_gate::time_point> promotion_gate::rests_until(std::uint32_t backend, time_point now) const {

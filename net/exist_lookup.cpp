@@ -13,6 +13,8 @@ using core::prefetch_need;
 /// How often one lane hands over keys whose knowledge is old, and how many: a storm of probes must not become one of notes.
 constexpr std::chrono::milliseconds between_touches{20};
 constexpr std::size_t most_old = 1'024;
+/// How often a probe that waits for what others bring has their store asked.
+constexpr std::chrono::milliseconds between_questions{500};
 
 /// How good it is to know that of a key.
 int worth(const core::exist_decision& of) noexcept {
@@ -106,9 +108,13 @@ void exist_lookup::promote(const exist_request& request, exist_answer& answer, c
   std::vector<std::size_t> places;
   std::vector<prefetch_word> words;
   std::vector<std::uint32_t> backends;
+  coming_.clear();
   for (std::size_t i = 0; i < best_.size(); ++i) {
     const core::exist_decision& decision = best_[i].decision;
-    if (decision.need == prefetch_need::join) answer.words[i] = prefetch_word::joined;
+    if (decision.need == prefetch_need::join) {
+      answer.words[i] = prefetch_word::joined;
+      if (wait) coming_.push_back({i, best_[i].backend});
+    }
     if (decision.need == prefetch_need::start && std::ranges::find(backends, best_[i].backend) == backends.end()) {
       backends.push_back(best_[i].backend);
     }
@@ -125,6 +131,32 @@ void exist_lookup::promote(const exist_request& request, exist_answer& answer, c
     promotions_.ask({.backend = backend, .tenant = request.tenant, .preferred = request.preferred}, keys, words, wait);
     for (std::size_t i = 0; i < places.size(); ++i) answer.words[places[i]] = words[i];
   }
+}
+
+bool exist_lookup::is_coming(const exist_request& request, exist_answer& answer) {
+  std::erase_if(coming_, [&](const awaited& each) {
+    return objects_.read(each.backend, [&](const core::object_table& table) {
+      const std::uint32_t owner = table.find_owner(objects_.name(each.backend), request.tenant);
+      const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, request.keys[each.place]);
+      const core::replica_set replicas = object == core::no_record ? core::replica_set() : table.replicas(object);
+      if (replicas.has(core::replica_kind::memory, core::replica_state::complete)) return true;
+      if (replicas.has(core::replica_kind::memory, core::replica_state::in_flight)) return false;
+      answer.words[each.place] = prefetch_word::failed;
+      return true;
+    });
+  });
+  const auto moment = std::chrono::steady_clock::now();
+  if (coming_.empty() || moment - asked_again_ < between_questions) return !coming_.empty();
+  asked_again_ = moment;
+  for (std::size_t at = 0; at < coming_.size();) {
+    const std::uint32_t backend = coming_[at].backend;
+    for (; at < coming_.size() && coming_[at].backend == backend; ++at) {
+      if (old_.size() < most_old) old_.emplace_back(request.keys[coming_[at].place]);
+    }
+    if (objects_.can_be_asked(backend)) truth_.touch(backend, request.tenant, std::move(old_));
+    old_.clear();
+  }
+  return true;
 }
 
 void exist_lookup::note_failed(const exist_request& request, promotion_wait& wait, exist_answer& answer) const {

@@ -35,6 +35,9 @@ class exist_lookup {
 
   /// Fills `answer`; promotions that are wanted have been asked for when it returns. `wait`, if given, is told of their end.
   void run(const exist_request& request, exist_answer& answer, const std::shared_ptr<promotion_wait>& wait = {});
+  /// While waiting: whether some of what was on its way by the table, by nobody's promotion here, still is. What is so no longer and has
+  /// not come to memory is said to have failed. Its store is asked now and then, since it may be silent about it.
+  [[nodiscard]] bool is_coming(const exist_request& request, exist_answer& answer);
   /// After waiting: promotions that have failed are said to have.
   void note_failed(const exist_request& request, promotion_wait& wait, exist_answer& answer) const;
 
@@ -53,7 +56,14 @@ class exist_lookup {
   promotion_service& promotions_;
   store_reconciler& truth_;
   std::size_t longest_key_;
+  struct awaited {
+    std::size_t place = 0;
+    std::uint32_t backend = 0;
+  };
+
   std::vector<best> best_;
+  std::vector<awaited> coming_;  ///< by the table; of a probe that waits
+  std::chrono::steady_clock::time_point asked_again_;
   std::vector<std::uint32_t> found_;
   std::vector<std::string> old_;
   std::chrono::steady_clock::time_point last_touch_;

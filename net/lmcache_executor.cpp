@@ -64,7 +64,10 @@ promotion_outcome outcome_of(promotion_result what, std::string reason) {
 asio::awaitable<promotion_outcome> lmcache_executor::carry_out(const promotion_order& order) {
   const auto submitted = co_await caller_.call("POST", "/cache/prefetches", body_of(order, world_size_), order.deadline);
   if (!submitted) co_return outcome_of(promotion_result::failed, submitted.error().message());
-  if (submitted->status / 100 != 2) co_return outcome_of(promotion_result::failed, "HTTP " + std::to_string(submitted->status));
+  if (submitted->status / 100 != 2) {
+    const auto what = is_overload(submitted->status) ? promotion_result::rejected_pressure : promotion_result::failed;
+    co_return outcome_of(what, "HTTP " + std::to_string(submitted->status));
+  }
   if (text_in(submitted->body, "status") == "noop") co_return outcome_of(promotion_result::unsupported, "the prefix has no whole chunk");
   const std::string id = text_in(submitted->body, "request_id");
   if (id.empty()) co_return outcome_of(promotion_result::failed, "the server's answer is not understood");

@@ -18,10 +18,11 @@ namespace kvc::net {
 class lmcache_executor final : public store_executor {
  public:
   lmcache_executor(asio::any_io_executor executor, store_url url, std::uint64_t world_size, const store_settings& settings)
-      : executor_(executor), world_size_(world_size), caller_(executor, std::move(url), settings.store_call_timeout) {}
+      : executor_(executor), world_size_(world_size), caller_(executor, std::move(url), settings.store_call_timeout, led_by::one_server) {}
 
   [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
                                                                         const promotion_progress& progress) override;
+  [[nodiscard]] std::size_t keys_per_call() const noexcept override { return 1; }
 
  private:
   [[nodiscard]] asio::awaitable<promotion_outcome> carry_out(const promotion_order& order);

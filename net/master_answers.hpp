@@ -1,8 +1,11 @@
 // What a Mooncake master's admin interface is asked and what its answers mean. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,10 @@ namespace kvc::net {
 /// Target of a look at where `keys` are. The master knows no tenants for certain: another one than `default` is named, and one that does
 /// not know the parameter ignores it.
 [[nodiscard]] std::string locate_target(std::string_view path, const std::vector<std::string>& keys, std::string_view tenant);
+
+/// The keys at `places`, in lists of which each makes a target of some `most_bytes` at most; a key that alone is longer stands alone.
+[[nodiscard]] std::deque<std::vector<std::size_t>> lists_by_bytes(const std::vector<std::string>& keys, std::span<const std::size_t> places,
+                                                                  std::size_t most_bytes);
 
 /// Target of the look-up that feeds promotion on hit. The key stands there as it is, since this route decodes nothing; absent: it cannot
 /// stand in a target that way.

@@ -1,8 +1,10 @@
 #include "net/master_executor.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -19,6 +21,11 @@ using enum core::replica_state;
 
 constexpr std::chrono::milliseconds first_look_after{10};
 constexpr std::chrono::milliseconds longest_between_looks{500};
+constexpr std::size_t most_list_bytes = 6 * 1'024;     ///< of keys in one target: proxies take 8 KiB of request line
+constexpr std::size_t most_halvings = 64;              ///< of one look, to find the keys that a list is refused for
+constexpr std::size_t most_halvings_for_nothing = 16;  ///< while no list is answered: it is not the keys
+constexpr std::size_t most_failed_touches = 8;         ///< of one round: it is not the keys
+constexpr unsigned exchanges_per_look = 8;             ///< so often may a look be as long as one exchange
 
 /// What a look says about an object whose promotion has been asked for, or is going to be; absent: it has to be waited for.
 std::optional<promotion_outcome> settled(const placement& seen, promotion_result when_in_memory) {
@@ -52,26 +59,58 @@ asio::awaitable<bool> master_executor::pause(steady::duration how_long) {
   co_return !woken && stopping.cancelled() == asio::cancellation_type::none;
 }
 
-asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> keys, std::vector<std::size_t> places,
-                                                     const std::string& tenant, time_point deadline, std::vector<placement>& found) {
+asio::awaitable<result<master_executor::refusal>> master_executor::look_at(const std::vector<std::string>& keys,
+                                                                           const std::vector<std::size_t>& places,
+                                                                           const std::string& tenant, time_point deadline,
+                                                                           std::vector<placement>& found) {
+  std::vector<std::string> asked_for;
+  for (const std::size_t each : places) asked_for.push_back(keys[each]);
   const time_point asked = steady::now();
-  auto answer = co_await caller_.call("GET", locate_target({}, keys, tenant), std::string(), deadline);
+  auto answer = co_await caller_.call("GET", locate_target({}, asked_for, tenant), std::string(), deadline);
   if (!answer) co_return answer.error();
-  if (answer->status == 404 && keys.size() == 1) {  // the whole list was not found
+  if (answer->status == 404 && places.size() == 1) {  // the whole list was not found
     found[places.front()].is_known = true;
     found[places.front()].asked = asked;
-    co_return error_code();
+    co_return refusal::none;
   }
   // Nobody led until the deadline, which is no fault of the keys: they can be asked for again.
   if (answer->status == 503) co_return error_code(errc::timed_out);
-  if (answer->status != 200) co_return error_code(errc::not_understood);
-  auto read = read_placements(answer->body, keys);
-  if (!read) co_return error_code(errc::not_understood);
+  if (answer->status != 200) co_return refusal::of_list;
+  auto read = read_placements(answer->body, asked_for);
+  if (!read) co_return refusal::not_understood;
   for (std::size_t i = 0; i < places.size(); ++i) {
     found[places[i]] = std::move((*read)[i]);
     found[places[i]].asked = asked;
   }
-  co_return error_code();
+  co_return refusal::none;
+}
+
+/// Keys that are left out because of what they do to a list stay unknown.
+asio::awaitable<error_code> master_executor::look_together(const std::vector<std::string>& keys, std::span<const std::size_t> places,
+                                                           const std::string& tenant, time_point deadline, duration patience,
+                                                           std::vector<placement>& found) {
+  std::deque<std::vector<std::size_t>> lists = lists_by_bytes(keys, places, most_list_bytes);
+  bool is_told = false;
+  bool is_key_refused = false;
+  for (std::size_t halvings = 0; !lists.empty();) {
+    const std::vector<std::size_t> list = std::move(lists.front());
+    lists.pop_front();
+    const time_point until = std::min(deadline, steady::now() + patience);
+    const auto refused = co_await look_at(keys, list, tenant, until, found);
+    if (!refused) co_return refused.error();
+    is_told = is_told || *refused == refusal::none;
+    if (*refused == refusal::none) continue;
+    if (list.size() == 1) is_key_refused = is_key_refused || *refused == refusal::of_list;
+    const bool goes_on = list.size() > 1 && halvings < (is_told ? most_halvings : most_halvings_for_nothing);
+    if (!goes_on) continue;
+    ++halvings;
+    const auto middle = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
+    lists.emplace_back(list.begin(), middle);
+    lists.emplace_back(middle, list.end());
+  }
+  // Of a single key that is refused nobody can say whether it is the key.
+  const bool may_be_the_key = places.size() == 1 && is_key_refused;
+  co_return is_told || may_be_the_key ? error_code() : error_code(errc::not_understood);
 }
 
 asio::awaitable<error_code> master_executor::look_alone(const std::string& key, const std::string& tenant, time_point deadline,
@@ -87,14 +126,12 @@ asio::awaitable<error_code> master_executor::look_alone(const std::string& key, 
 }
 
 asio::awaitable<result<std::vector<placement>>> master_executor::look(const std::vector<std::string>& keys, const std::string& tenant,
-                                                                      time_point deadline, looking how) {
+                                                                      time_point deadline, duration patience, looking how) {
   std::vector<placement> found(keys.size());
-  std::vector<std::string> together;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> together;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!goes_alone(keys[i])) {
-      together.push_back(keys[i]);
-      places.push_back(i);
+      together.push_back(i);
       continue;
     }
     if (how == looking::moves_nothing) continue;
@@ -102,7 +139,7 @@ asio::awaitable<result<std::vector<placement>>> master_executor::look(const std:
     if (failed) co_return failed;
   }
   if (!together.empty()) {
-    const error_code failed = co_await look_at(std::move(together), std::move(places), tenant, deadline, found);
+    const error_code failed = co_await look_together(keys, together, tenant, deadline, patience, found);
     if (failed) co_return failed;
   }
   co_return found;
@@ -110,89 +147,111 @@ asio::awaitable<result<std::vector<placement>>> master_executor::look(const std:
 
 asio::awaitable<result<std::vector<placement>>> master_executor::locate(const std::vector<std::string>& keys, const std::string& tenant,
                                                                         steady::duration patience) {
-  co_return co_await look(keys, tenant, steady::now() + patience, looking::moves_nothing);
+  co_return co_await look(keys, tenant, steady::now() + exchanges_per_look * patience, patience, looking::moves_nothing);
 }
 
-/// Once per key and wanted hit; a key that cannot be asked for is settled. An answer other than 200 means that there is nothing to promote,
-/// which the next look will show.
-asio::awaitable<void> master_executor::touch(const promotion_order& order, waiting& open, std::vector<promotion_outcome>& outcomes) {
-  for (std::size_t hit = 0; hit < std::max<std::size_t>(settings_.promotion_hits, 1); ++hit) {
-    for (std::size_t i = 0; i < open.keys.size();) {
-      const auto target = touch_target({}, open.keys[i], order.tenant);
-      if (!target) {
-        outcomes[open.places[i]].what = promotion_result::unsupported;
-        outcomes[open.places[i]].reason = "the key cannot stand in a request";
-        open.keys.erase(open.keys.begin() + static_cast<std::ptrdiff_t>(i));
-        open.places.erase(open.places.begin() + static_cast<std::ptrdiff_t>(i));
+/// All wishes for a key one after the other. An answer other than 200 means that there is nothing to promote, which the next look will
+/// show.
+asio::awaitable<void> master_executor::touch_some(const promotion_order& order, touching& shared) {
+  while (shared.next < shared.open.size()) {
+    waiting& each = shared.open[shared.next++];
+    if (each.is_coming || each.hits_left == 0) continue;
+    const std::string target = touch_target({}, each.key, order.tenant).value_or(std::string());
+    while (each.hits_left != 0) {
+      if (shared.failures >= most_failed_touches) co_return;
+      const auto answer = co_await caller_.call("GET", target, std::string(), order.deadline);
+      if (!answer && answer.error() == errc::cancelled) co_return;
+      if (answer) {
+        --each.hits_left;
         continue;
       }
-      const auto answer = co_await caller_.call("GET", *target, std::string(), order.deadline);
-      if (!answer) co_return;  // told by the look that follows
-      ++i;
+      ++shared.failures;  // the others are not to blame
+      break;
     }
   }
 }
 
-/// Whether the master has refused promotions for want of memory since the last call. The first call only learns the number.
-asio::awaitable<bool> master_executor::sees_pressure(time_point deadline) {
+/// A key that cannot be asked for is settled.
+asio::awaitable<void> master_executor::touch(const promotion_order& order, std::vector<waiting>& open,
+                                             std::vector<promotion_outcome>& outcomes) {
+  using namespace asio::experimental::awaitable_operators;
+  std::erase_if(open, [&](const waiting& each) {
+    if (touch_target({}, each.key, order.tenant)) return false;
+    outcomes[each.place].what = promotion_result::unsupported;
+    outcomes[each.place].reason = "the key cannot stand in a request";
+    return true;
+  });
+  touching shared{.open = open};
+  if (std::ranges::none_of(open, [](const waiting& each) { return !each.is_coming && each.hits_left != 0; })) co_return;
+  const auto some = [&] { return touch_some(order, shared); };
+  if (open.size() == 1) co_return co_await some();
+  co_await (some() && some() && some() && some() && some() && some() && some() && some());
+}
+
+/// Whether the master has refused promotions for want of memory since the order began; the first call of an order only learns the number.
+asio::awaitable<bool> master_executor::sees_pressure(time_point deadline, std::optional<std::uint64_t>& at_first) {
   const auto page = co_await caller_.call("GET", "/metrics", std::string(), deadline);
   if (!page || page->status != 200) co_return false;
-  const std::uint64_t now = read_watermark_rejections(page->body);
-  const bool has_grown = has_looked_ && now > refused_;
-  refused_ = now;
-  has_looked_ = true;
-  co_return has_grown;
+  refused_ = read_watermark_rejections(page->body);
+  if (!at_first || refused_ < *at_first) at_first = refused_;  // less: the master has begun anew
+  co_return refused_ > *at_first;
 }
 
 asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const promotion_order& order, const promotion_progress& progress) {
   std::vector<promotion_outcome> outcomes(order.keys.size());
   for (promotion_outcome& each : outcomes) each.reason = "the master does not answer";
-  waiting open;
+  const std::size_t hits = std::max<std::size_t>(settings_.promotion_hits, 1);
+  std::vector<waiting> open(order.keys.size());
   for (std::size_t i = 0; i < order.keys.size(); ++i) {
-    open.keys.push_back(order.keys[i]);
-    open.places.push_back(i);
+    open[i].key = order.keys[i];
+    open[i].place = i;
+    open[i].hits_left = hits;
   }
-  bool has_touched = false;
+  std::optional<std::uint64_t> refused_at_first;
   bool is_pressed = false;
   std::chrono::milliseconds between = first_look_after;
   for (;;) {
-    const auto seen = co_await look(open.keys, order.tenant, order.deadline, looking::promotes);
+    std::vector<std::string> keys;
+    for (const waiting& each : open) keys.push_back(each.key);
+    const auto seen = co_await look(keys, order.tenant, order.deadline, duration::max() / 2, looking::promotes);
     if (!seen) {
-      for (const std::size_t place : open.places) outcomes[place].reason = seen.error().message();
+      for (const waiting& each : open) outcomes[each.place].reason = seen.error().message();
       if (seen.error() == errc::cancelled) co_return outcomes;
     } else {
-      waiting still;
+      std::vector<waiting> still;
       std::vector<std::size_t> ended;
-      for (std::size_t i = 0; i < open.keys.size(); ++i) {
-        promotion_outcome& outcome = outcomes[open.places[i]];
-        if (auto end = settled((*seen)[i], has_touched ? promotion_result::accepted : promotion_result::already)) {
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        waiting& one = open[i];
+        const placement& there = (*seen)[i];
+        promotion_outcome& outcome = outcomes[one.place];
+        const bool was_asked_for = one.hits_left < hits;
+        if (auto end = settled(there, was_asked_for ? promotion_result::accepted : promotion_result::already)) {
           outcome = std::move(*end);
-          ended.push_back(open.places[i]);
+          ended.push_back(one.place);
           continue;
         }
-        if ((*seen)[i].is_known) outcome.seen = (*seen)[i];
+        if (there.is_known) outcome.seen = there;
+        one.is_coming = there.is_known && there.set().has(memory, in_flight);
         outcome.what = is_pressed ? promotion_result::rejected_pressure : promotion_result::failed;
-        outcome.reason = is_pressed            ? "the master has no room"
-                         : (*seen)[i].is_known ? "not in memory by the deadline"
-                                               : "the master does not tell";
-        still.keys.push_back(std::move(open.keys[i]));
-        still.places.push_back(open.places[i]);
+        outcome.reason = is_pressed       ? "the master has no room"
+                         : there.is_known ? "not in memory by the deadline"
+                                          : "the master does not tell";
+        still.push_back(std::move(one));
       }
       open = std::move(still);
       if (!ended.empty()) progress(ended, outcomes);  // nobody has to wait for the slowest
     }
-    if (open.keys.empty() || is_pressed) co_return outcomes;
-    if (!has_touched && seen) {
-      co_await sees_pressure(order.deadline);
+    if (open.empty() || is_pressed) co_return outcomes;
+    if (seen) {
+      if (!refused_at_first) co_await sees_pressure(order.deadline, refused_at_first);
       co_await touch(order, open, outcomes);
-      has_touched = true;
-      if (open.keys.empty()) co_return outcomes;
+      if (open.empty()) co_return outcomes;
     }
     if (steady::now() + between >= order.deadline) co_return outcomes;
     const bool goes_on = co_await pause(between);
     if (!goes_on) co_return outcomes;
     between = std::min(between * 2, longest_between_looks);
-    if (has_touched) is_pressed = co_await sees_pressure(order.deadline);
+    if (refused_at_first) is_pressed = co_await sees_pressure(order.deadline, refused_at_first);
   }
 }
 

@@ -37,6 +37,7 @@ std::optional<std::uint32_t> object_shelves::open(std::string_view backend) {
 bool object_shelves::clear_some(const core::cleared_objects& which) {
   const std::optional<std::uint32_t> backend = find(which.backend);
   if (!backend) return true;
+  if (tell_of_loss_) tell_of_loss_(*backend);
   return write(*backend, [&](core::object_table& table) {
     if (which.tenant) {
       const std::uint32_t owner = table.find_owner(which.backend, *which.tenant);
@@ -90,6 +91,7 @@ bool object_shelves::forget_some(std::string_view backend, std::size_t budget) {
   const std::optional<std::uint32_t> number = find(backend);
   if (!number) return true;
   if (can_be_asked(*number)) {
+    if (tell_of_loss_) tell_of_loss_(*number);
     write(*number, [&](core::object_table& table) {
       for (const std::uint32_t owner : table.owners_of(backend)) table.doubt_all(owner, now());
     });

@@ -90,6 +90,9 @@ class object_shelves {
   /// lanes of streams. To be called before there are any.
   using doubt_call = std::function<void(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys)>;
   void call_on_doubt(doubt_call ask) { ask_ = std::move(ask); }
+  /// Who is told that a backend has been cleared, or that nothing its stream has said holds any more. `tell` is called on the lanes of
+  /// streams, more than once perhaps. To be called before there are any.
+  void call_on_loss(std::function<void(std::uint32_t backend)> tell) { tell_of_loss_ = std::move(tell); }
   /// Nothing a backend's stream has said holds any more. Objects of a store that can be asked are doubted, those of others go, at most
   /// `budget` at a time. True when done.
   [[nodiscard]] bool forget_some(std::string_view backend, std::size_t budget);
@@ -136,6 +139,7 @@ class object_shelves {
   std::array<entry, most_backends> entries_;
   std::atomic<std::uint32_t> known_{0};
   doubt_call ask_;
+  std::function<void(std::uint32_t backend)> tell_of_loss_;
 };
 
 }  // namespace kvc::net

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -65,15 +67,19 @@ void promotion_service::ask(const wish& what, std::span<const std::string_view> 
     return;
   }
   const steady::time_point now = steady::now();
+  // Of a store that does not answer a few are enough to find out when it does.
+  std::size_t room = room_[what.backend].load(std::memory_order_relaxed);
+  if (!truth_.is_reachable(what.backend)) room = std::min(room, most_keys_per_call);
   std::vector<promotion_order> orders;
   {
     const std::lock_guard holding(lock_);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const std::uint64_t object = fingerprint(what.backend, what.tenant, keys[i]);
-      const core::promotion_verdict verdict = gate_.ask(object, what.backend, now);
+      const core::promotion_verdict verdict = gate_.ask(object, what.backend, now, room);
       const bool is_coming = verdict == core::promotion_verdict::started || verdict == core::promotion_verdict::joined;
       if (is_coming && wait) {
         waiting_[object].push_back(wait);
+        wait->objects.push_back(object);
         const std::lock_guard counting(wait->lock);
         ++wait->left;
       }
@@ -86,12 +92,12 @@ void promotion_service::ask(const wish& what, std::span<const std::string_view> 
             order.tenant = what.tenant;
             order.preferred = what.preferred;
             order.deadline = now + settings_.prefetch_deadline;
-            order.asked = now;
             order.model = what.model;
             order.salt = what.salt;
             order.tokens.assign(what.tokens.begin(), what.tokens.end());
           }
           orders.back().keys.emplace_back(keys[i]);
+          orders.back().asked.push_back(now);
           break;
         case core::promotion_verdict::joined:
           words[i] = prefetch_word::joined;
@@ -110,8 +116,30 @@ void promotion_service::ask(const wish& what, std::span<const std::string_view> 
   }
 }
 
+void promotion_service::leave(const std::shared_ptr<promotion_wait>& wait) {
+  const std::lock_guard holding(lock_);
+  for (const std::uint64_t object : wait->objects) {
+    const auto found = waiting_.find(object);
+    if (found == waiting_.end()) continue;
+    std::erase(found->second, wait);
+    if (found->second.empty()) waiting_.erase(found);
+  }
+  wait->objects.clear();
+}
+
+void promotion_service::forget(std::uint32_t backend) {
+  const std::lock_guard holding(lock_);
+  gate_.forget_backend(backend);
+}
+
 void promotion_service::add_target(std::uint32_t backend, std::unique_ptr<store_executor> executor) {
   remove_target(backend);
+  forget(backend);
+  {
+    const std::lock_guard holding(lock_);
+    gate_.set_sharing(backend, true);
+  }
+  room_[backend].store(core::promotion_gate::no_bound, std::memory_order_relaxed);
   objects_.set_asked(backend, executor->can_be_asked());
   targets_[backend] = std::make_shared<promotion_target>(home_, backend, std::move(executor));
   has_target_[backend].store(true, std::memory_order_release);
@@ -128,6 +156,9 @@ void promotion_service::remove_target(std::uint32_t backend) {
   old->stopped.cancel();
   for (const promotion_order& each : old->queue) give_up(backend, each);
   old->queue.clear();
+  forget(backend);
+  const std::lock_guard holding(lock_);
+  gate_.set_sharing(backend, false);
 }
 
 std::shared_ptr<promotion_target> promotion_service::target(std::uint32_t backend) const {
@@ -144,41 +175,101 @@ void promotion_service::enqueue(promotion_order order, std::uint32_t backend) {
   home_.tasks.spawn("promotions", run(to));
 }
 
+/// The first order, and those behind it that can be one call with it. What has passed its deadline is not joined: nobody wants it.
+promotion_order promotion_service::take_next(promotion_target& target) {
+  promotion_order order = std::move(target.queue.front());
+  target.queue.pop_front();
+  const std::size_t most = std::min(target.executor->keys_per_call(), most_keys_per_call);
+  const steady::time_point now = steady::now();
+  if (order.deadline <= now || !order.tokens.empty()) return order;
+  for (auto each = target.queue.begin(); each != target.queue.end() && order.keys.size() < most;) {
+    const bool belongs = each->tenant == order.tenant && each->preferred == order.preferred && each->tokens.empty() &&
+                         each->deadline > now && order.keys.size() + each->keys.size() <= most;
+    if (!belongs) {
+      ++each;
+      continue;
+    }
+    std::ranges::move(each->keys, std::back_inserter(order.keys));
+    order.asked.insert(order.asked.end(), each->asked.begin(), each->asked.end());
+    order.deadline = std::max(order.deadline, each->deadline);
+    each = target.queue.erase(each);
+  }
+  return order;
+}
+
+/// What can be served by its deadline: what is being carried out, and as many rounds of it as fit.
+void promotion_service::note_length(promotion_target& target, steady::duration took) {
+  constexpr std::int64_t most_rounds = 1'000'000;
+  target.typical = target.typical == steady::duration() ? took : (3 * target.typical + took) / 4;
+  const std::int64_t rounds = target.typical.count() > 0 ? steady::duration(settings_.prefetch_deadline) / target.typical : most_rounds;
+  const std::size_t per_round = settings_.prefetch_concurrency * std::min(target.executor->keys_per_call(), most_keys_per_call);
+  const std::size_t room = per_round * static_cast<std::size_t>(1 + std::clamp<std::int64_t>(rounds, 1, most_rounds));
+  if (!target.is_stopping) room_[target.backend].store(room, std::memory_order_relaxed);
+}
+
 asio::awaitable<void> promotion_service::run(std::shared_ptr<promotion_target> target) {
-  using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   while (!target->queue.empty()) {
-    const promotion_order order = std::move(target->queue.front());
-    target->queue.pop_front();
-    std::vector<promotion_outcome> outcomes(order.keys.size());
-    for (promotion_outcome& each : outcomes) each.reason = "given up";
-    std::vector<std::size_t> open(order.keys.size());
-    std::iota(open.begin(), open.end(), std::size_t{0});
-    const promotion_progress progress = [&](std::span<const std::size_t> places, std::span<const promotion_outcome> so_far) {
-      settle(target->backend, order, places, so_far);
-      std::erase_if(open, [&](std::size_t each) { return std::ranges::find(places, each) != places.end(); });
-    };
-    const auto stopping = co_await asio::this_coro::cancellation_state;
-    const bool is_wanted = stopping.cancelled() == asio::cancellation_type::none && steady::now() < order.deadline;
-    if (is_wanted) {
-      try {
-        auto first = co_await (target->executor->promote(order, progress) || until_stopped(target));
-        if (first.index() == 0) outcomes = std::get<0>(std::move(first));
-      } catch (const std::exception& thrown) {
-        for (promotion_outcome& each : outcomes) each.reason = thrown.what();
-      }
-    }
-    outcomes.resize(order.keys.size());
-    settle(target->backend, order, open, outcomes);
+    promotion_order order = take_next(*target);
+    co_await carry_out(target, std::move(order));
   }
   --target->runners;
+}
+
+asio::awaitable<void> promotion_service::carry_out(std::shared_ptr<promotion_target> target, promotion_order order) {
+  using namespace asio::experimental::awaitable_operators;
+  std::vector<promotion_outcome> outcomes(order.keys.size());
+  for (promotion_outcome& each : outcomes) {
+    each.what = promotion_result::given_up;
+    each.reason = "given up";
+  }
+  std::vector<std::size_t> open(order.keys.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  const promotion_progress progress = [&](std::span<const std::size_t> places, std::span<const promotion_outcome> so_far) {
+    settle(target->backend, order, places, so_far);
+    std::erase_if(open, [&](std::size_t each) { return std::ranges::find(places, each) != places.end(); });
+  };
+  const steady::time_point began = steady::now();
+  const auto stopping = co_await asio::this_coro::cancellation_state;
+  const bool is_wanted = stopping.cancelled() == asio::cancellation_type::none && began < order.deadline;
+  if (is_wanted) {
+    try {
+      auto first = co_await (target->executor->promote(order, progress) || until_stopped(target));
+      if (first.index() == 0) outcomes = std::get<0>(std::move(first));
+    } catch (const std::exception& thrown) {
+      for (promotion_outcome& each : outcomes) {
+        each.what = promotion_result::failed;
+        each.reason = thrown.what();
+      }
+    }
+    note_length(*target, steady::now() - began);
+  }
+  outcomes.resize(order.keys.size());
+  settle(target->backend, order, open, outcomes);
 }
 
 void promotion_service::give_up(std::uint32_t backend, const promotion_order& order) {
   std::vector<std::size_t> all(order.keys.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  settle(backend, order, all, std::vector<promotion_outcome>(order.keys.size()));
+  promotion_outcome end;
+  end.what = promotion_result::given_up;
+  end.reason = "given up";
+  settle(backend, order, all, std::vector<promotion_outcome>(order.keys.size(), end));
+}
+
+std::vector<bool> promotion_service::by_table(std::uint32_t backend, const promotion_order& order,
+                                              std::span<const std::size_t> places) const {
+  std::vector<bool> is_there(places.size());
+  objects_.read(backend, [&](const core::object_table& table) {
+    const std::uint32_t owner = table.find_owner(objects_.name(backend), order.tenant);
+    for (std::size_t i = 0; i < places.size() && owner != core::no_record; ++i) {
+      const std::uint32_t object = table.find(owner, order.keys[places[i]]);
+      if (object == core::no_record) continue;
+      is_there[i] = table.replicas(object).has(core::replica_kind::memory, core::replica_state::complete);
+    }
+  });
+  return is_there;
 }
 
 void promotion_service::settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
@@ -195,16 +286,20 @@ void promotion_service::settle(std::uint32_t backend, const promotion_order& ord
   }
   // The table first: whoever is told of the end looks there.
   if (!keys.empty()) truth_.take_truth(backend, order.tenant, keys, seen);
-  for (const std::size_t i : places) {
+  const std::vector<bool> is_there = by_table(backend, order, places);
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    const std::size_t i = places[at];
     const promotion_outcome& each = outcomes[i];
     core::promotion_end end = core::promotion_end::failed;
-    switch (each.what) {
+    // It was not in memory when it was wished for: events have told of it since.
+    const bool has_come = is_there[at] && each.what != promotion_result::accepted;
+    switch (has_come ? promotion_result::already : each.what) {
       case promotion_result::accepted:
       case promotion_result::already:
         end = core::promotion_end::done;
-        count(each.what == promotion_result::accepted ? accepted : already);
+        count(has_come || each.what == promotion_result::already ? already : accepted);
         counters_.bytes.fetch_add(each.what == promotion_result::accepted ? each.seen.bytes : 0, std::memory_order_relaxed);
-        counters_.latency.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - order.asked).count()));
+        counters_.latency.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - order.asked[i]).count()));
         break;
       case promotion_result::rejected_pressure:
         end = core::promotion_end::pressure;
@@ -215,6 +310,10 @@ void promotion_service::settle(std::uint32_t backend, const promotion_order& ord
         break;
       case promotion_result::gone:
         count(gone);
+        break;
+      case promotion_result::given_up:
+        end = core::promotion_end::given_up;
+        count(failed);
         break;
       case promotion_result::failed:
         count(failed);
@@ -249,10 +348,8 @@ void promotion_service::finish(std::uint64_t object, core::promotion_end how) {
 }
 
 void promotion_service::note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why) {
-  // The first ones, then ever fewer: a store that is down must not flood the log.
-  std::uint64_t so_far = 0;
-  for (const enum outcome each : {rejected_pressure, unsupported, gone, failed})
-    so_far += counters_.outcomes[each].load(std::memory_order_relaxed);
+  // The first ones, then ever fewer: a store that is down must not flood the log, and another one must not silence it.
+  const std::uint64_t so_far = ++failures_[backend];
   if (!std::has_single_bit(so_far)) return;
   log::warn(log::module::stream, "object not promoted",
             {{"backend", objects_.name(backend)},

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +42,7 @@ struct promotion_wait {
   std::mutex lock;                    ///< of what follows
   std::size_t left = 0;               ///< promotions that have not ended
   std::vector<std::uint64_t> failed;  ///< fingerprints of those that have failed
+  std::vector<std::uint64_t> objects;  ///< of the waiter's lane: fingerprints of all it waits for
 };
 
 /// One backend's store, as registered. Lane: the stores' home lane.
@@ -51,8 +52,9 @@ struct promotion_target {
 
   std::uint32_t backend = 0;
   std::unique_ptr<store_executor> executor;
-  std::deque<promotion_order> queue;
+  std::list<promotion_order> queue;
   std::size_t runners = 0;
+  std::chrono::steady_clock::duration typical{};  ///< length of an order lately
   bool is_stopping = false;
   asio::steady_timer stopped;  ///< cancelled when the store is unregistered
 };
@@ -68,15 +70,20 @@ class truth_sink {
   /// The store said where `keys` are, some time ago perhaps; `found` is as long. Home lane.
   virtual void take_truth(std::uint32_t backend, const std::string& tenant, std::span<const std::string> keys,
                           std::span<const placement> found) = 0;
+  /// Whether the backend's store, as far as it has one that can be asked, has answered lately. From anywhere.
+  [[nodiscard]] virtual bool is_reachable(std::uint32_t backend) const noexcept = 0;
 };
 
 /// The promotions of all stores.
 ///
 /// Story: a probe asks for keys on its own lane; `core::promotion_gate`, behind a lock, lets some of them start, and the probe answers at
-/// once. What starts goes to the home lane in orders of at most `most_keys_per_call` keys, waits for one of the store's few runners, and is
-/// carried out by the store's executor until the order's deadline. How it ends is told the gate, the table (`truth_sink`), the counters and
-/// whoever waits. A store that is unregistered, or a process that stops, ends its orders at their next wait; they count as failed.
-/// Bounds: `prefetch_in_flight` objects started and not ended, over all stores; `prefetch_concurrency` calls per store.
+/// once. What starts goes to the home lane in orders of at most `most_keys_per_call` keys and waits for one of the store's few runners; a
+/// runner that comes free makes one order of as many as belong together, so that wishes for single keys are not slower than long ones. It
+/// is carried out by the store's executor until the order's deadline. How it ends is told the gate, the table (`truth_sink`), the counters
+/// and whoever waits; what has not ended well may have come by events all the same, so the table is asked. A store that is unregistered, or
+/// a process that stops, ends its orders at their next wait; they count as failed, and may be asked for again at once.
+/// Bounds: `prefetch_in_flight` objects started and not ended, over all stores; `prefetch_concurrency` calls per store; of one store, what
+/// its runners can serve by its deadline as fast as they lately were, and one order's worth while it does not answer.
 /// Lane: `ask` and the counters anywhere; the rest on the home lane.
 class promotion_service {
  public:
@@ -100,6 +107,11 @@ class promotion_service {
   /// are joined.
   void ask(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
            const std::shared_ptr<promotion_wait>& wait = {});
+
+  /// Who waits goes away: nothing is told it any more. On its lane.
+  void leave(const std::shared_ptr<promotion_wait>& wait);
+  /// The backend has begun anew, or lost what it had: how promotions ended before says nothing about those to come. From anywhere.
+  void forget(std::uint32_t backend);
 
   /// The number under which the gate knows an object.
   [[nodiscard]] static std::uint64_t fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key);
@@ -131,6 +143,10 @@ class promotion_service {
 
   void enqueue(promotion_order order, std::uint32_t backend);
   [[nodiscard]] asio::awaitable<void> run(std::shared_ptr<promotion_target> target);
+  [[nodiscard]] asio::awaitable<void> carry_out(std::shared_ptr<promotion_target> target, promotion_order order);
+  [[nodiscard]] static promotion_order take_next(promotion_target& target);
+  void note_length(promotion_target& target, std::chrono::steady_clock::duration took);
+  [[nodiscard]] std::vector<bool> by_table(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places) const;
   /// Of the objects at these places of the order; `outcomes` has one for each of the order's.
   void settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
               std::span<const promotion_outcome> outcomes);
@@ -145,6 +161,9 @@ class promotion_service {
   truth_sink& truth_;
   counters counters_;
   std::array<std::atomic<bool>, object_shelves::most_backends> has_target_{};
+  std::array<std::atomic<std::size_t>, object_shelves::most_backends> room_{};  ///< objects of each that may be on their way
+
+  std::array<std::uint64_t, object_shelves::most_backends> failures_{};  ///< objects that were not promoted; home lane
 
   mutable std::mutex lock_;  ///< of the gate and those who wait
   core::promotion_gate gate_;

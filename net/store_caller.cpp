@@ -1,6 +1,8 @@
 #include "net/store_caller.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -25,11 +27,14 @@ asio::awaitable<bool> store_caller::find_leader(steady::time_point deadline) {
     if (patience <= steady::duration::zero()) co_return false;
     const auto told = co_await calls_.call(asked.host, asked.port, "GET", asked.path + "/leader", std::string(), patience);
     if (!told || told->status / 100 != 2) continue;
-    std::optional<store_url> found = find_address(told->body, asked.port);
-    if (!found) continue;
-    found->path = url_.path;
-    const bool is_news = *found != at_;
-    at_ = std::move(*found);
+    std::vector<store_url> found = find_addresses(told->body, asked.port);
+    if (found.empty()) continue;
+    for (store_url& each : found) each.path = url_.path;
+    // Who does not lead although it was found there is followed by the next candidate.
+    const auto tried = std::ranges::find(found, at_);
+    store_url& next = tried == found.end() || tried + 1 == found.end() ? found.front() : *(tried + 1);
+    const bool is_news = next != at_;
+    at_ = std::move(next);
     co_return is_news;
   }
   co_return false;
@@ -41,7 +46,10 @@ asio::awaitable<result<http_client::answer>> store_caller::call(std::string_view
     const auto patience = std::min<steady::duration>(patience_, deadline - steady::now());
     if (patience <= steady::duration::zero()) co_return error_code(errc::timed_out);
     const store_url asked = at_;
-    auto answer = co_await calls_.call(asked.host, asked.port, method, asked.path + target, body, patience);
+    std::string whole = asked.path + target;
+    if (whole.empty()) whole = "/";
+    auto answer = co_await calls_.call(asked.host, asked.port, method, std::move(whole), body, patience);
+    if (who_ == led_by::one_server) co_return answer;
     if (!answer && answer.error() == errc::cancelled) co_return answer.error();
     const bool leads = answer && answer->status != not_leading;
     if (leads) co_return answer;

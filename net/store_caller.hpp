@@ -14,17 +14,24 @@
 
 namespace kvc::net {
 
+/// Who a 503 of a store comes from.
+enum class led_by : std::uint8_t {
+  one_server,   ///< the one that was registered: it is short of something
+  an_election,  ///< one of several, which does not lead
+};
+
 /// Lane: the executor's thread. Must outlive its calls.
 class store_caller {
  public:
   using duration = std::chrono::steady_clock::duration;
 
   /// `patience`: of one exchange, at most.
-  store_caller(asio::any_io_executor executor, store_url url, duration patience)
-      : executor_(executor), url_(std::move(url)), at_(url_), patience_(patience), calls_(executor, limits()) {}
+  store_caller(asio::any_io_executor executor, store_url url, duration patience, led_by who)
+      : executor_(executor), url_(std::move(url)), at_(url_), patience_(patience), who_(who), calls_(executor, limits()) {}
 
-  /// One request and its answer, by `deadline`. A server that says it does not lead (503) is asked who does, and the request goes there,
-  /// again and again until the deadline, since there may be no leader for a while. Errors: those of mp_caller.
+  /// One request and its answer, by `deadline`; `target` goes behind the store's path, and the root is asked for where both are empty.
+  /// Where servers elect one of them, one that says it does not lead (503) is asked who does, and the request goes there, again and again
+  /// until the deadline, since there may be no leader for a while. Errors: those of mp_caller.
   [[nodiscard]] asio::awaitable<result<http_client::answer>> call(std::string_view method, std::string target, std::string body,
                                                                   std::chrono::steady_clock::time_point deadline);
 
@@ -40,6 +47,7 @@ class store_caller {
   store_url url_;  ///< as registered
   store_url at_;
   duration patience_;
+  led_by who_;
   mp_caller calls_;
 };
 

@@ -50,14 +50,20 @@ enum class promotion_result : std::uint8_t {
   unsupported,        ///< it cannot be promoted, by this store or from where it lies
   gone,               ///< the store has no such object any more
   failed,
+  given_up,  ///< by us: nobody was asked, or the answer was not waited for
 };
+
+/// Whether a status means that the server has more to do than it can.
+[[nodiscard]] constexpr bool is_overload(unsigned status) noexcept {
+  return status == 429 || status == 503;
+}
 
 struct promotion_order {
   std::vector<std::string> keys;
   std::string tenant;
   std::string preferred;  ///< host, segment or instance that should have the copy; "": any
   std::chrono::steady_clock::time_point deadline;
-  std::chrono::steady_clock::time_point asked;  ///< when it was wished for
+  std::vector<std::chrono::steady_clock::time_point> asked;  ///< when each key was wished for
   // The prompt the objects are part of, where that is known; some movers know blocks by nothing else.
   std::string model;
   std::string salt;
@@ -87,11 +93,15 @@ class store_executor {
   [[nodiscard]] virtual asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
                                                                                 const promotion_progress& progress) = 0;
 
+  /// How many keys of several wishes may be made one call; 1: a wish stands alone.
+  [[nodiscard]] virtual std::size_t keys_per_call() const noexcept { return 128; }
+
   /// Whether the store can be asked where objects are.
   [[nodiscard]] virtual bool can_be_asked() const noexcept { return false; }
 
-  /// Where objects are, at most 128 of them, without touching them. Precondition: it can be asked. Errors: the transport's,
-  /// `timed_out`, `cancelled`, `not_understood`. As `promote` otherwise.
+  /// Where objects are, at most 128 of them, without touching them. Precondition: it can be asked. `patience`: of one exchange, of which
+  /// there may be several. What is wrong with one key leaves that one unknown. Errors, for all of them: the transport's, `timed_out`,
+  /// `cancelled`, `not_understood`. As `promote` otherwise.
   [[nodiscard]] virtual asio::awaitable<result<std::vector<placement>>> locate(const std::vector<std::string>& /*keys*/,
                                                                                const std::string& /*tenant*/,
                                                                                std::chrono::steady_clock::duration /*patience*/) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -52,8 +53,12 @@ class store_reconciler final : public truth_sink {
   /// Looks at a store for as long as it is registered. To be called before another one is looked at for the same backend.
   [[nodiscard]] asio::awaitable<void> keep_true(std::shared_ptr<promotion_target> target);
 
-  /// Whether the last look at the backend's store was answered, as far as it has one.
-  [[nodiscard]] bool is_reachable(std::uint32_t backend) const noexcept { return !unreachable_[backend].load(std::memory_order_relaxed); }
+  /// Whether the last look at the backend's store was answered, as far as it has one. Not before the first answer.
+  [[nodiscard]] bool is_reachable(std::uint32_t backend) const noexcept override {
+    return reach_[backend].load(std::memory_order_relaxed) == reach::fine;
+  }
+  /// Who is told that a store answers after it had not. `tell` is called on the home lane; to be called before there are any stores.
+  void call_on_return(std::function<void(std::uint32_t backend)> tell) { tell_of_return_ = std::move(tell); }
 
   struct counters {
     std::array<std::atomic<std::uint64_t>, core::difference_count> differences{};
@@ -81,6 +86,9 @@ class store_reconciler final : public truth_sink {
     bool is_touched = false;       ///< somebody has asked for them; else it was their turn
   };
 
+  /// What is known of a store.
+  enum class reach : std::uint8_t { fine, unknown, away };
+
   void remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most);
   void keep(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys, std::size_t most);
   void apply(std::uint32_t backend, const look& which, std::span<const placement> found, std::uint32_t asked_at);
@@ -89,6 +97,9 @@ class store_reconciler final : public truth_sink {
   [[nodiscard]] look next_touched(std::uint32_t backend, std::size_t most);
   [[nodiscard]] look next_doubtful(std::uint32_t backend, std::size_t most);
   [[nodiscard]] asio::awaitable<bool> look_at(promotion_target& target, look which);
+  [[nodiscard]] asio::awaitable<bool> greet(promotion_target& target);
+  void note_silence(std::uint32_t backend, const error_code& why);
+  void note_answer(std::uint32_t backend, std::span<const placement> found);
   [[nodiscard]] asio::awaitable<void> watch(std::shared_ptr<promotion_target> target, std::uint64_t number);
 
   lane& home_;
@@ -98,7 +109,8 @@ class store_reconciler final : public truth_sink {
   std::map<std::uint32_t, std::uint64_t> watches_;   ///< by backend: number of the store that is looked at
   std::atomic<std::size_t> under_way_{0};            ///< keys on their way to the home lane
   std::map<std::uint32_t, std::size_t> sweep_from_;  ///< by backend: which of its tenants comes next
-  std::array<std::atomic<bool>, object_shelves::most_backends> unreachable_{};
+  std::array<std::atomic<reach>, object_shelves::most_backends> reach_{};
+  std::function<void(std::uint32_t backend)> tell_of_return_;
   counters counters_;
 };
 

@@ -123,27 +123,48 @@ asio::awaitable<bool> store_reconciler::look_at(promotion_target& target, look w
   // What it says about itself is not about the one that has taken its place.
   if (target.is_stopping) co_return false;
   if (!found) {
-    if (found.error() == errc::cancelled) co_return false;
-    counters_.failed.fetch_add(1, std::memory_order_relaxed);
-    const bool was_reachable = !unreachable_[target.backend].exchange(true, std::memory_order_relaxed);
-    if (was_reachable) {
-      log::warn(log::module::stream, "store cannot be asked",
-                {{"backend", objects_.name(target.backend)}, {"reason", found.error().message()}});
-    }
+    // The sweep goes on with others: one of these keys may be why.
+    const bool may_be_a_key = found.error() == errc::not_understood && !which.is_touched;
+    if (may_be_a_key) apply(target.backend, which, std::vector<placement>(which.keys.size()), asked_at);
+    note_silence(target.backend, found.error());
     co_return false;
   }
-  // Where no key can be asked for nobody has been asked.
-  const bool has_answered = std::ranges::any_of(*found, [](const placement& each) { return each.asked != steady::time_point(); });
-  if (has_answered && unreachable_[target.backend].exchange(false, std::memory_order_relaxed)) {
-    log::info(log::module::stream, "store can be asked again", {{"backend", objects_.name(target.backend)}});
-  }
+  note_answer(target.backend, *found);
   counters_.looked_at.fetch_add(which.keys.size(), std::memory_order_relaxed);
   apply(target.backend, which, *found, asked_at);
   co_return true;
 }
 
+/// Asks for a key that need not be there, only to hear something.
+asio::awaitable<bool> store_reconciler::greet(promotion_target& target) {
+  const std::vector<std::string> any{"kv-conductor"};
+  const std::string tenant = "default";
+  const auto found = co_await target.executor->locate(any, tenant, settings_.store_call_timeout);
+  if (target.is_stopping) co_return false;
+  found ? note_answer(target.backend, *found) : note_silence(target.backend, found.error());
+  co_return is_reachable(target.backend);
+}
+
+void store_reconciler::note_silence(std::uint32_t backend, const error_code& why) {
+  if (why == errc::cancelled) return;
+  counters_.failed.fetch_add(1, std::memory_order_relaxed);
+  if (reach_[backend].exchange(reach::away, std::memory_order_relaxed) == reach::away) return;
+  log::warn(log::module::stream, "store cannot be asked", {{"backend", objects_.name(backend)}, {"reason", why.message()}});
+}
+
+void store_reconciler::note_answer(std::uint32_t backend, std::span<const placement> found) {
+  // Where no key can be asked for nobody has been asked.
+  const bool has_answered = std::ranges::any_of(found, [](const placement& each) { return each.asked != steady::time_point(); });
+  if (!has_answered) return;
+  const reach before = reach_[backend].exchange(reach::fine, std::memory_order_relaxed);
+  if (before != reach::away) return;
+  log::info(log::module::stream, "store can be asked again", {{"backend", objects_.name(backend)}});
+  if (tell_of_return_) tell_of_return_(backend);
+}
+
 asio::awaitable<void> store_reconciler::keep_true(std::shared_ptr<promotion_target> target) {
   const std::uint64_t number = ++watches_[target->backend];
+  reach_[target->backend].store(settings_.reconcile_rate == 0 ? reach::fine : reach::unknown, std::memory_order_relaxed);
   return watch(std::move(target), number);
 }
 
@@ -151,7 +172,6 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   if (watches_[target->backend] != number) co_return;
-  unreachable_[target->backend].store(false, std::memory_order_relaxed);
   if (settings_.reconcile_rate == 0) co_return;
   // A full call, or as many keys as half a second has.
   const std::size_t most = std::clamp<std::size_t>(settings_.reconcile_rate / 2, 1, most_keys_per_call);
@@ -162,8 +182,9 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
     if (next.keys.empty()) next = sweeps ? next_touched(target->backend, most) : next_doubtful(target->backend, most);
     steady::duration rest = between_looks;
     const std::size_t keys = next.keys.size();
-    if (keys != 0) {
-      const bool is_answered = co_await look_at(*target, std::move(next));
+    const bool is_to_be_greeted = keys == 0 && !is_reachable(target->backend);
+    if (keys != 0 || is_to_be_greeted) {
+      const bool is_answered = is_to_be_greeted ? co_await greet(*target) : co_await look_at(*target, std::move(next));
       away = is_answered ? between_looks : std::min(away * 2, longest_away);
       rest = std::max<steady::duration>(away == between_looks ? steady::duration() : away,
                                         std::chrono::microseconds(keys * 1'000'000 / settings_.reconcile_rate));
@@ -173,7 +194,7 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
   }
   if (watches_[target->backend] != number) co_return;  // what is known here is about the one that has taken its place
   touched_.erase(target->backend);
-  unreachable_[target->backend].store(false, std::memory_order_relaxed);  // without a store the events are all there is
+  reach_[target->backend].store(reach::fine, std::memory_order_relaxed);  // without a store the events are all there is
 }
 
 }  // namespace kvc::net

@@ -35,7 +35,8 @@ checked read_store(const request_document& document, const request_item& item, s
     return rules.wrong();
   }
   out.type = *known;
-  std::optional<store_url> url = parse_store_url(out.url_text);
+  // Other stores' paths are what their routes are appended to.
+  std::optional<store_url> url = parse_store_url(out.url_text, out.type == store_type::webhook ? path_end::kept : path_end::stripped);
   if (!url) {
     rules.refuse(refusal_kind::invalid_value, "url must be http://host:port, with or without a path", "url");
     return rules.wrong();

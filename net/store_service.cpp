@@ -1,5 +1,6 @@
 #include "net/store_service.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -30,6 +31,7 @@ enum handler : std::uint8_t { probe, add_store, show_stores, drop_store };
 
 constexpr std::string_view probe_path = "/exist";
 constexpr std::string_view stores_path = "/stores";
+constexpr std::chrono::milliseconds between_readings{50};  ///< of the table, by a probe that waits for what others bring
 
 /// What is answered for a key; the numbers are the store's own.
 constexpr std::int64_t code_of(exist_result result) noexcept {
@@ -79,6 +81,9 @@ store_service::store_service(runtime& lanes, store_settings settings)
   objects_.call_on_doubt([this](std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys) {
     truth_.doubt(backend, tenant, std::move(keys));
   });
+  // A store that has begun anew has lost what was promoted, and may have it promoted again.
+  objects_.call_on_loss([this](std::uint32_t backend) { promotions_.forget(backend); });
+  truth_.call_on_return([this](std::uint32_t backend) { promotions_.forget(backend); });
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     scratches_.push_back(std::make_unique<scratch>(objects_, promotions_, truth_, settings_.max_key_bytes));
   }
@@ -183,15 +188,24 @@ asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http
   scratch own(objects_, promotions_, truth_, settings_.max_key_bytes);
   if (const checked wrong = read_probe(request, own)) co_return reply_with(*wrong, request.answer_form);
   const auto wait = std::make_shared<promotion_wait>(here);
+  const struct leaving {
+    promotion_service& promotions;
+    const std::shared_ptr<promotion_wait>& wait;
+    ~leaving() { promotions.leave(wait); }
+  } at_end{promotions_, wait};
   own.lookup.run(own.request, own.answer, own.request.wait_ms != 0 ? wait : nullptr);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(own.request.wait_ms);
   const auto left = [&wait] {
     const std::lock_guard holding(wait->lock);
     return wait->left;
   };
-  // Promotions may end while others are still being asked for, so that one call of the alarm is not the last.
-  while (left() != 0 && std::chrono::steady_clock::now() < until) {
-    wait->alarm.expires_at(until);
+  for (;;) {
+    // What others bring is nobody's promotion here: the table tells.
+    const bool is_coming = own.lookup.is_coming(own.request, own.answer);
+    const auto now = std::chrono::steady_clock::now();
+    if ((!is_coming && left() == 0) || now >= until) break;
+    // Promotions may end while others are still being asked for, so that one call of the alarm is not the last.
+    wait->alarm.expires_at(is_coming ? std::min(until, now + between_readings) : until);
     error_code woken;
     co_await wait->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }

@@ -52,6 +52,8 @@ asio::awaitable<std::vector<promotion_outcome>> webhook_executor::promote(const 
   const auto answer = co_await caller_.call("POST", {}, body_of(order), order.deadline);
   if (!answer || answer->status / 100 != 2) {
     fail_all(answer ? "the webhook answers " + std::to_string(answer->status) : answer.error().message());
+    const bool is_pressed = answer && is_overload(answer->status);
+    for (promotion_outcome& each : outcomes) each.what = is_pressed ? promotion_result::rejected_pressure : promotion_result::failed;
     co_return outcomes;
   }
   json_tree tree;

@@ -14,12 +14,12 @@ namespace kvc::net {
 /// `POST` of `{"operation":"promote","keys":[..],"tenant_id":..,"preferred":..}`.
 ///
 /// The answer says per key what becomes of it: `{"results":[..]}` in the order of the keys, or `{"results":{KEY:..}}`, of the words of the
-/// interface (accepted, already, rejected_pressure, unsupported, failed). `accepted` is a promise, which nobody verifies: the store's
-/// events tell when the copy is there.
+/// interface (accepted, already, rejected_pressure, unsupported, failed). 429 and 503 are `rejected_pressure` of all. `accepted` is a
+/// promise, which nobody verifies: the store's events tell when the copy is there.
 class webhook_executor final : public store_executor {
  public:
   webhook_executor(asio::any_io_executor executor, store_url url, const store_settings& settings)
-      : caller_(executor, std::move(url), settings.store_call_timeout) {}
+      : caller_(executor, std::move(url), settings.store_call_timeout, led_by::one_server) {}
 
   [[nodiscard]] asio::awaitable<std::vector<promotion_outcome>> promote(const promotion_order& order,
                                                                         const promotion_progress& progress) override;

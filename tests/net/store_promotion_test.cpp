@@ -3,38 +3,13 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/support/net/store_fixture.hpp"
-#include "tests/support/net/stub_master.hpp"
+#include "tests/support/net/promotion_fixture.hpp"
 
 namespace kvc::test {
 namespace {
 
 using enum core::replica_kind;
 using on_hit = stub_master::on_hit;
-
-constexpr const char* started = R"({"exists":1,"prefetch":"started"})";
-constexpr const char* joined = R"({"exists":1,"prefetch":"joined"})";
-constexpr const char* suppressed = R"({"exists":1,"prefetch":"suppressed"})";
-constexpr const char* failed = R"({"exists":1,"prefetch":"failed"})";
-constexpr const char* none = R"({"exists":1,"prefetch":"none"})";
-
-/// A store with one object on local disk, which its master promotes when asked twice.
-struct promotion_fixture : store_fixture {
-  explicit promotion_fixture(const net::store_settings& settings = quick_stores()) : store_fixture(settings) {
-    master.put("ssd", {.local_disk = true});
-    open_pool();
-    publish({listed("ssd", {local_disk}), listed("old", {disk}), listed("dram", {memory})});
-    BOOST_REQUIRE(becomes(R"({"keys":["ssd","old","dram"]})", R"({"exists":[1,1,1]})"));
-  }
-
-  std::string prefetch(const std::string& more = "") { return exist(R"({"key":"ssd","prefetch":true)" + more + "}"); }
-  double ended(const std::string& outcome) { return metric("kvc_prefetch_requests_total{outcome=\"" + outcome + "\"}"); }
-  bool has_ended(const std::string& outcome) {
-    return eventually([&] { return ended(outcome) >= 1; });
-  }
-
-  stub_master master;
-};
 
 struct short_fixture : promotion_fixture {
   static net::store_settings settings() {

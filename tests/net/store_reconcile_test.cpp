@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <string>
+#include <utility>
 
 #include <boost/test/unit_test.hpp>
 
@@ -209,6 +212,66 @@ BOOST_AUTO_TEST_CASE(a_store_that_cannot_be_asked_is_not_said_to_have_nothing) {
   }
   BOOST_TEST(becomes(R"({"keys":["a","b"],"backend_id":"store-1"})", R"({"exists":[1,-2000]})"));
   BOOST_TEST(call("GET", "/stores").body.find(R"("reachable":false)") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_store_is_not_believed_before_its_first_answer) {
+  const std::string probe = R"({"key":"b","backend_id":"store-1"})";
+  master.hold();
+  add_store(master.url());
+  BOOST_TEST(exist(probe) == R"({"exists":-2000})");
+  BOOST_TEST(call("GET", "/stores").body.find(R"("reachable":false)") != std::string::npos);
+  master.resume();
+
+  // Nobody asks for anything: it is looked for all the same.
+  BOOST_TEST(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":true)") != std::string::npos; }));
+  BOOST_TEST(exist(probe) == R"({"exists":0})");
+}
+
+// One key for which the master refuses the whole list used to end what is found out about all others.
+BOOST_AUTO_TEST_CASE(a_key_that_spoils_lists_costs_the_others_nothing) {
+  std::vector<core::event> all;
+  for (int i = 0; i < 60; ++i) all.push_back(listed("k" + std::to_string(i), {memory}));
+  master.put("k7", {.memory = true, .spoils_lists = true});
+  publish(std::move(all));
+  BOOST_REQUIRE(becomes(R"({"key":"k59"})", R"({"exists":1})"));
+  add_store(master.url());
+
+  // No probe in between: the sweep goes on.
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 1; }));
+  BOOST_TEST(exist(R"({"keys":["k6","k7","k8"],"backend_id":"store-1"})") == R"({"exists":[0,1,0]})");
+  BOOST_TEST(eventually([&] { return metric("kvc_store_reconcile_untold_total") >= 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_long_keys_fit_into_request_lines) {
+  const std::string tail(150, '@');
+  std::vector<core::event> all;
+  for (int i = 0; i < 60; ++i) all.push_back(listed("k" + std::to_string(i) + tail, {memory}));
+  publish(std::move(all));
+  BOOST_REQUIRE(becomes("{\"key\":\"k59" + tail + "\"}", R"({"exists":1})"));
+  master.set_longest_target(8'000);
+  add_store(master.url());
+
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
+  BOOST_TEST(metric("kvc_store_reconcile_failures_total") == 0);
+  const auto asked = master.server().so_far();
+  BOOST_TEST(std::ranges::none_of(asked, [](const auto& each) { return each.target.size() > 8'000; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_may_wait_for_what_others_bring) {
+  master.put("a", {.local_disk = true, .is_copied = true});
+  add_store(master.url());
+  BOOST_REQUIRE(becomes(R"({"key":"a","backend_id":"store-1","prefetch":true})", R"({"exists":1,"prefetch":"joined"})"));
+
+  auto waited =
+      std::async(std::launch::async, [this] { return exist(R"({"key":"a","backend_id":"store-1","prefetch":true,"wait_ms":20000})"); });
+  const int looks = master.looks();
+  BOOST_REQUIRE(eventually([&] { return master.looks() >= looks + 20; }));
+  BOOST_TEST((waited.wait_for(std::chrono::seconds(0)) == std::future_status::timeout));
+  master.put("a", {.memory = true, .local_disk = true});
+
+  BOOST_TEST(waited.get().starts_with(R"({"exists":1,)"));
+  BOOST_TEST(exist(R"({"key":"a","backend_id":"store-1","prefetch":true})") == R"({"exists":1,"prefetch":"none"})");
+  BOOST_TEST(master.hits("a") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_query_has_what_lies_on_disk_behind_its_match_promoted) {

@@ -38,14 +38,27 @@ BOOST_AUTO_TEST_CASE(urls_are_http_with_a_host) {
 }
 
 BOOST_AUTO_TEST_CASE(leaders_are_found_in_whatever_words_they_are_told) {
-  for (const char* const answer : {R"({"leader":"http://10.0.0.2:9003"})", "10.0.0.2:9003\n", R"({"leader_address":"10.0.0.2"})"}) {
-    const auto leader = net::find_address(answer, 9'003);
-    BOOST_REQUIRE_MESSAGE(leader.has_value(), answer);
-    BOOST_TEST(leader->host == "10.0.0.2", answer);
-    BOOST_TEST(leader->port == 9'003, answer);
+  // A version or a time is no address, and a member that says leader is meant before any other.
+  for (const char* const answer :
+       {R"({"leader":"http://10.0.0.2:9003"})", "10.0.0.2:9003\n", R"({"leader_address":"10.0.0.2"})",
+        R"({"version":"0.3.10","leader":"10.0.0.2:9003"})", R"({"timestamp":1763921.5,"leader_address" : "10.0.0.2"})",
+        R"({"timestamp":1763921.5,"10.0.0.2":1})", R"({"etcd":"10.0.0.9:2379","leader":{"version":"1.2.3.4","Address":"10.0.0.2"}})",
+        R"({"asked":"10.0.0.1:9003","current_leader":"10.0.0.2:9003"})"}) {
+    const auto leaders = net::find_addresses(answer, 9'003);
+    BOOST_REQUIRE_MESSAGE(!leaders.empty(), answer);
+    BOOST_TEST(leaders.front().host == "10.0.0.2", answer);
+    BOOST_TEST(leaders.front().port == 9'003, answer);
   }
-  BOOST_TEST(!net::find_address(R"({"error":"no leader yet"})", 1));
-  BOOST_TEST(!net::find_address("", 1));
+  BOOST_TEST(net::find_addresses(R"({"error":"no leader yet"})", 1).empty());
+  BOOST_TEST(net::find_addresses("", 1).empty());
+  BOOST_TEST(net::find_addresses(R"({"leader":"?","version":"0.3.10"})", 1).empty());
+  BOOST_TEST(net::find_addresses(R"(["a.example:1","b.example:2"])", 1).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_path_that_is_asked_for_is_kept_as_written) {
+  BOOST_TEST(net::parse_store_url("http://h/", net::path_end::kept)->path == "/");
+  BOOST_TEST(net::parse_store_url("http://h/move/", net::path_end::kept)->path == "/move/");
+  BOOST_TEST(net::parse_store_url("http://h", net::path_end::kept)->path.empty());
 }
 
 BOOST_AUTO_TEST_CASE(keys_are_asked_for_in_the_ways_of_each_route) {

@@ -1,6 +1,7 @@
 #include "tests/support/net/stub_master.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace kvc::test {
 namespace {
@@ -68,6 +69,11 @@ void stub_master::babble(const std::string& text) {
   babble_ = text;
 }
 
+void stub_master::set_longest_target(std::size_t bytes) {
+  const std::lock_guard holding(lock_);
+  longest_target_ = bytes;
+}
+
 std::string stub_master::look(const std::string& keys) {
   std::string body;
   for (std::size_t at = 0; at <= keys.size();) {
@@ -79,8 +85,10 @@ std::string stub_master::look(const std::string& keys) {
     if (found == objects_.end()) {
       body += R"({"ok":false,"error":"OBJECT_NOT_FOUND"})";
     } else {
-      body += R"({"ok":true,"values":)" + list_of(found->second.memory) + R"(,"disk_values":)" + list_of(found->second.disk) +
-              R"(,"local_disk_values":)" + list_of(found->second.local_disk) + "}";
+      if (found->second.spoils_lists) return {};
+      const std::string copying = R"([{"size_":4096,"status":"PROCESSING"}])";
+      body += R"({"ok":true,"values":)" + (found->second.is_copied ? copying : list_of(found->second.memory)) + R"(,"disk_values":)" +
+              list_of(found->second.disk) + R"(,"local_disk_values":)" + list_of(found->second.local_disk) + "}";
     }
   }
   return R"({"success":true,"data":{)" + body + "}}";
@@ -90,14 +98,18 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
   const std::lock_guard holding(lock_);
   if (what.target == "/leader") return {.status = 200, .body = R"({"leader":")" + leader_ + "\"}"};
   if (!leader_.empty()) return {.status = 503, .body = "not the leader"};
+  if (what.target.size() > longest_target_) return {.status = 414, .body = "too long"};
   if (!babble_.empty()) return {.status = 200, .body = babble_};
   if (what.target.starts_with("/batch_query_keys")) {
     ++looks_;
-    return {.status = 200, .body = look(decoded(parameter(what.target, "keys")))};
+    std::string body = look(decoded(parameter(what.target, "keys")));
+    if (body.empty()) return {.status = 500, .body = "internal"};
+    return {.status = 200, .body = std::move(body)};
   }
   if (what.target.starts_with("/query_key")) {
     const auto found = objects_.find(parameter(what.target, "key"));
     if (found == objects_.end()) return {.status = 404, .body = "not found"};
+    if (found->second.breaks_touches) return {.breaks_off = true};
     const bool is_enough = ++found->second.hits >= wanted_hits && found->second.local_disk && !found->second.stays;
     const std::string copy = found->second.memory ? R"({"size_":4096,"transport_endpoint_":"10.0.0.1:6000"})"
                                                     "\n"

@@ -20,7 +20,10 @@ class stub_master {
     bool disk = false;
     bool local_disk = false;
     int hits = 0;
-    bool stays = false;  ///< however often it is asked for
+    bool stays = false;           ///< however often it is asked for
+    bool is_copied = false;       ///< somebody brings it to memory
+    bool spoils_lists = false;    ///< a list it is in is answered 500
+    bool breaks_touches = false;  ///< whoever asks for it loses the connection
   };
 
   stub_master();
@@ -36,6 +39,8 @@ class stub_master {
   /// What happens when an object has been asked for often enough.
   enum class on_hit { promote, nothing, refuse, vanish };
   void set(on_hit what);
+  /// Longer targets are answered 414.
+  void set_longest_target(std::size_t bytes);
   /// Everything is answered 503 and the leader is there; "" again answers.
   void depose(const std::string& leader_url);
   /// Everything is answered with this; "" again answers.
@@ -53,6 +58,7 @@ class stub_master {
   on_hit on_hit_ = on_hit::promote;
   std::uint64_t refused_ = 0;
   int looks_ = 0;
+  std::size_t longest_target_ = 1'000'000;
   std::string leader_;
   std::string babble_;
   stub_mp_server server_;  ///< last: it answers from the others

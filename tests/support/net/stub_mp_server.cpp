@@ -73,6 +73,11 @@ struct stub_mp_server::state {
   told decide(const asked& request) const { return answer ? answer(request) : told{}; }
 
   static void reply(connection& to, const told& what) {
+    if (what.breaks_off) {
+      to.is_answered = true;
+      ::shutdown(to.descriptor, SHUT_RDWR);
+      return;
+    }
     const std::string text = "HTTP/1.1 " + std::to_string(what.status) + " Told\r\nContent-Type: " + what.content_type +
                              "\r\nContent-Length: " + std::to_string(what.body.size()) + "\r\n\r\n" + what.body;
     std::string_view rest = text;

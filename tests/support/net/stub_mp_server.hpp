@@ -22,6 +22,7 @@ class stub_mp_server {
     unsigned status = 200;
     std::string body = "{}";
     std::string content_type = "application/json";
+    bool breaks_off = false;  ///< the connection ends instead of an answer
   };
 
   /// `answer` is called for each request, on the server's thread. Without one everything is answered 200 `{}`.
