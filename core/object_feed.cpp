@@ -93,7 +93,11 @@ void apply_object_event(const event& what, const object_source& from, std::uint3
 std::optional<cleared_objects> cleared_by(const event& what, const object_source& from) {
   const auto* const cleared = std::get_if<cleared_event>(&what);
   if (cleared == nullptr) return std::nullopt;
-  return cleared_objects{cleared->scope.backend.value_or(from.backend), cleared->scope.tenant};
+  cleared_objects which{cleared->scope.backend.value_or(from.backend), cleared->scope.tenant, {}};
+  if (cleared->scope.medium || cleared->scope.replica) which.kinds.push_back(kind_in(cleared->scope));
+  // Who says so may not be able to tell the two disks apart.
+  if (!which.kinds.empty() && which.kinds.front() == replica_kind::local_disk) which.kinds.push_back(replica_kind::disk);
+  return which;
 }
 
 }  // namespace kvc::core

@@ -41,13 +41,14 @@ struct object_tally {
 /// whole truth; a medium alone is one replica more, or less. A removal that cannot say from which disk means both. Pure; the table's lane.
 void apply_object_event(const event& what, const object_source& from, std::uint32_t now_s, object_table& table, object_tally& tally);
 
-/// What a cleared event leaves empty: all objects of a backend, or of one of its tenants.
+/// What a cleared event leaves empty: all objects of a backend, or of one of its tenants, or some kinds of their replicas.
 struct cleared_objects {
   std::string backend;
-  std::optional<std::string> tenant;  ///< absent: of all of them
+  std::optional<std::string> tenant = {};  ///< absent: of all of them
+  std::vector<replica_kind> kinds = {};    ///< none: all of them
 };
 
-/// Absent: the event is none, or means something else, as a clear of one medium of an engine. Pure.
+/// Absent: the event is none. A medium means what it would in a removal. Pure.
 [[nodiscard]] std::optional<cleared_objects> cleared_by(const event& what, const object_source& from);
 
 }  // namespace kvc::core

@@ -42,41 +42,6 @@ std::uint64_t object_table::digest(std::uint32_t owner, std::string_view key) {
   return core::digest(std::as_bytes(std::span(key))) ^ (owner + 1) * 0x9E37'79B9'7F4A'7C15U;
 }
 
-std::uint32_t object_table::owner(std::string_view backend, std::string_view tenant) {
-  std::string name(backend);
-  name += '\0';
-  name += tenant;
-  if (const auto found = owner_names_.find(name); found != owner_names_.end()) return found->second;
-  if (owners_.size() >= options_.most_owners) return no_record;
-  const auto number = static_cast<std::uint32_t>(owners_.size());
-  const auto made = owner_names_.emplace(std::move(name), number).first;
-  owners_.emplace_back().name = &made->first;
-  return number;
-}
-
-std::uint32_t object_table::find_owner(std::string_view backend, std::string_view tenant) const {
-  std::string name(backend);
-  name += '\0';
-  name += tenant;
-  const auto found = owner_names_.find(name);
-  return found == owner_names_.end() ? no_record : found->second;
-}
-
-std::vector<std::uint32_t> object_table::owners_of(std::string_view backend) const {
-  std::string beginning(backend);
-  beginning += '\0';
-  std::vector<std::uint32_t> all;
-  for (auto at = owner_names_.lower_bound(beginning); at != owner_names_.end() && at->first.starts_with(beginning); ++at) {
-    all.push_back(at->second);
-  }
-  return all;
-}
-
-std::string_view object_table::tenant_of(std::uint32_t owner) const {
-  const std::string_view name = *owners_[owner].name;
-  return name.substr(name.find('\0') + 1);
-}
-
 bool is_object_key(std::string_view key, std::size_t longest) noexcept {
   if (key.empty() || key.size() > longest) return false;
   return std::ranges::none_of(key, [](char each) { return static_cast<unsigned char>(each) < 0x20 || each == 0x7F; }) && is_utf8(key);
@@ -208,7 +173,7 @@ void object_table::link_newest(std::uint32_t object) noexcept {
   of.newer = no_record;
   (mine.newest == no_record ? mine.oldest : records_[mine.newest].newer) = object;
   mine.newest = object;
-  ++mine.objects;
+  if (mine.objects++ == 0) ++owners_with_objects_;
 }
 
 void object_table::unlink(std::uint32_t object) noexcept {
@@ -216,7 +181,7 @@ void object_table::unlink(std::uint32_t object) noexcept {
   owner_state& mine = owners_[of.owner];
   (of.older == no_record ? mine.oldest : records_[of.older].newer) = of.newer;
   (of.newer == no_record ? mine.newest : records_[of.newer].older) = of.older;
-  --mine.objects;
+  if (--mine.objects == 0) --owners_with_objects_;
 }
 
 void object_table::count(replica_set replicas, std::ptrdiff_t by) noexcept {
@@ -241,6 +206,21 @@ void object_table::erase(std::uint32_t object) {
   records_.give_back(object);
 }
 
+/// What is left out then makes no difference to the kinds that the object has.
+void object_table::put_one_of_each_first(record& of, std::span<const replica_view> replicas) {
+  replica_set seen;
+  std::vector<const replica_view*> others;
+  for (const replica_view& each : replicas) {
+    if (seen.has(each.kind, each.state)) {
+      others.push_back(&each);
+      continue;
+    }
+    seen.add(each.kind, each.state);
+    put_word(of, packed(each));
+  }
+  for (const replica_view* each : others) put_word(of, packed(*each));
+}
+
 std::uint32_t object_table::set(std::uint32_t owner, std::string_view key, std::span<const replica_view> replicas, std::uint32_t now_s) {
   std::uint32_t object = find(owner, key);
   if (replicas.empty()) {
@@ -256,7 +236,11 @@ std::uint32_t object_table::set(std::uint32_t owner, std::string_view key, std::
   const std::size_t had = of.count;
   std::ranges::copy(words(of), before.begin());
   of.count = 0;
-  for (const replica_view& each : replicas) put_word(of, packed(each));
+  if (replicas.size() <= most_replicas) {
+    for (const replica_view& each : replicas) put_word(of, packed(each));
+  } else {
+    put_one_of_each_first(of, replicas);
+  }
   for (std::size_t i = 0; i < had; ++i) drop_location(before[i]);
   count(set_of(words(of)), 1);
   confirm(object, now_s);
@@ -265,7 +249,8 @@ std::uint32_t object_table::set(std::uint32_t owner, std::string_view key, std::
 
 std::uint32_t object_table::add(std::uint32_t owner, std::string_view key, const replica_view& replica, std::uint32_t now_s) {
   std::uint32_t object = find(owner, key);
-  if (object == no_record) object = join(owner, key);
+  const bool is_new = object == no_record;
+  if (is_new) object = join(owner, key);
   if (object == no_record) return no_record;
   record& of = records_[object];
   count(set_of(words(of)), -1);
@@ -286,7 +271,7 @@ std::uint32_t object_table::add(std::uint32_t owner, std::string_view key, const
     *same = located_at(location_of(*same), word);  // where it lies is known from before
   }
   count(set_of(words(of)), 1);
-  confirm(object, now_s);
+  is_new ? confirm(object, now_s) : put_off(object, now_s);
   return object;
 }
 
@@ -310,13 +295,20 @@ void object_table::remove(std::uint32_t owner, std::string_view key, std::option
   }
   of.count = kept;
   count(set_of(words(of)), 1);
-  confirm(object, now_s);
+  put_off(object, now_s);
 }
 
 void object_table::confirm(std::uint32_t object, std::uint32_t now_s) noexcept {
   unlink(object);
   link_newest(object);
   records_[object].known_at = now_s;
+  records_[object].is_doubted = false;
+}
+
+void object_table::put_off(std::uint32_t object, std::uint32_t now_s) noexcept {
+  const bool was_doubted = is_doubted(object);
+  confirm(object, now_s);
+  records_[object].is_doubted = was_doubted;
 }
 
 bool object_table::clear_some(std::uint32_t owner, std::size_t budget) {

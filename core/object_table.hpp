@@ -59,14 +59,15 @@ class object_table final : private named_records {
   object_table(const object_table&) = delete;
   object_table& operator=(const object_table&) = delete;
 
-  /// The number of an owner, given out at its first mention; `no_record` beyond `most_owners`. It is never given to another one.
+  /// The number of an owner, given out at its first mention; `no_record` when `most_owners` have objects. One that has none may have to
+  /// give its number to another one.
   [[nodiscard]] std::uint32_t owner(std::string_view backend, std::string_view tenant);
   /// `no_record` when it has never been mentioned.
   [[nodiscard]] std::uint32_t find_owner(std::string_view backend, std::string_view tenant) const;
 
   /// The owners of a backend, one per tenant.
   [[nodiscard]] std::vector<std::uint32_t> owners_of(std::string_view backend) const;
-  /// The tenant of an owner; the view is valid as long as the table.
+  /// The tenant of an owner; the view is valid until the owner gives way.
   [[nodiscard]] std::string_view tenant_of(std::uint32_t owner) const;
 
   [[nodiscard]] bool is_key(std::string_view key) const noexcept { return is_object_key(key, options_.longest_key); }
@@ -76,11 +77,11 @@ class object_table final : private named_records {
   /// The same for many keys, each in turn into `found`, which is as long: what one needs is fetched while others are looked at.
   void find_all(std::uint32_t owner, std::span<const std::string_view> keys, std::span<std::uint32_t> found) const;
 
-  /// The object has exactly these replicas now; without any it goes. It counts as known for sure at `now_s`. Answers its number,
-  /// `no_record` when it has gone, was never there or was refused.
+  /// The object has exactly these replicas now; without any it goes. It counts as known for sure at `now_s`. Where there are too many, one
+  /// of each kind is kept before others are. Answers its number, `no_record` when it has gone, was never there or was refused.
   std::uint32_t set(std::uint32_t owner, std::string_view key, std::span<const replica_view> replicas, std::uint32_t now_s);
   /// The object has this replica besides those known; one of the same kind and location is replaced, and one of the same kind whose
-  /// location is not known is the same one. As above.
+  /// location is not known is the same one. As above, but that what was doubtful stays so: nothing is said of the others.
   std::uint32_t add(std::uint32_t owner, std::string_view key, const replica_view& replica, std::uint32_t now_s);
   /// The object has no replica of this kind any more; of no kind, when there is none given.
   void remove(std::uint32_t owner, std::string_view key, std::optional<replica_kind> kind, std::uint32_t now_s);
@@ -90,8 +91,16 @@ class object_table final : private named_records {
   void doubt_all(std::uint32_t owner, std::uint32_t now_s) noexcept { owners_[owner].doubted_at = now_s; }
   /// The object is as good as known for sure now.
   void confirm(std::uint32_t object, std::uint32_t now_s) noexcept;
+  /// The object has had its turn and need not be asked for before others, but if it was doubtful it still is.
+  void put_off(std::uint32_t object, std::uint32_t now_s) noexcept;
+  /// Nothing is known for sure about this object any more; it need not be asked for before others.
+  void doubt(std::uint32_t object) noexcept { records_[object].is_doubted = true; }
   /// Forgets the objects of an owner, at most `budget` of them. True when none is left.
   [[nodiscard]] bool clear_some(std::uint32_t owner, std::size_t budget);
+  /// The objects of a backend, or of one of its tenants, have no replica of these kinds any more. Looks at `budget` objects of the table
+  /// from number `at` on, which it moves on; 0 is the first. True when none is left. Objects that come meanwhile may be spared.
+  [[nodiscard]] bool clear_kinds_some(std::string_view backend, const std::optional<std::string>& tenant,
+                                      std::span<const replica_kind> kinds, std::uint32_t& at, std::size_t budget, std::uint32_t now_s);
 
   [[nodiscard]] replica_set replicas(std::uint32_t object) const noexcept;
   /// Calls `visit` for each replica; views are valid until the object changes.
@@ -103,6 +112,10 @@ class object_table final : private named_records {
     const record& of = records_[object];
     return of.known_at <= owners_[of.owner].doubted_at ? 0 : of.known_at;
   }
+  /// When something was said of it last, doubted since or not.
+  [[nodiscard]] std::uint32_t heard_at(std::uint32_t object) const noexcept { return records_[object].known_at; }
+  /// Nothing has told all of it since it was doubted.
+  [[nodiscard]] bool is_doubted(std::uint32_t object) const noexcept { return records_[object].is_doubted || known_at(object) == 0; }
   /// The name of its block, if that is known.
   [[nodiscard]] std::optional<std::uint64_t> block_of(std::uint32_t object) const noexcept;
   /// One object of a block; `no_record` when there is none. `next_of_block` leads from each to another one, and at last to the first again.
@@ -141,7 +154,8 @@ class object_table final : private named_records {
     std::uint32_t next_part = no_record;
     std::uint16_t length = 0;  ///< of the text
     std::uint8_t count = 0;    ///< replicas
-    bool has_block = false;
+    bool has_block : 1 = false;
+    bool is_doubted : 1 = false;  ///< stays when it is heard of in part
   };
   static_assert(sizeof(record) <= 64);
 
@@ -164,6 +178,7 @@ class object_table final : private named_records {
     std::uint32_t doubted_at = 0;  ///< what was known until then is not known any more
     std::size_t objects = 0;
   };
+  [[nodiscard]] std::uint32_t give_way();
 
   [[nodiscard]] static std::uint64_t digest(std::uint32_t owner, std::string_view key);
   [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const override;
@@ -173,6 +188,7 @@ class object_table final : private named_records {
   [[nodiscard]] std::span<const replica_word> words(const record& of) const noexcept;
   [[nodiscard]] replica_word packed(const replica_view& replica);
   void put_word(record& of, replica_word word);
+  void put_one_of_each_first(record& of, std::span<const replica_view> replicas);
   void drop_location(replica_word word) noexcept;
   [[nodiscard]] std::uint32_t join(std::uint32_t owner, std::string_view key);
   void erase(std::uint32_t object);
@@ -188,6 +204,8 @@ class object_table final : private named_records {
   name_table by_block_;  ///< to one object of each block
   std::vector<owner_state> owners_;
   std::map<std::string, std::uint32_t, std::less<>> owner_names_;
+  std::size_t owners_with_objects_ = 0;
+  std::uint32_t next_to_give_way_ = 0;  ///< where the search for an owner without objects goes on
   struct location {
     std::string text;
     std::size_t users = 0;

@@ -62,11 +62,14 @@ std::uint16_t pool_applier::home_number(const std::shared_ptr<partition>& in) {
   if (known != homes_.end()) return static_cast<std::uint16_t>(known - homes_.begin());
   auto names = std::ranges::find(boards_, in->names(), &board_entry::names);  // few: bounded by the partitions of a worker
   if (names == boards_.end()) {
-    boards_.push_back({in->names(), std::make_shared<name_listener>(options_.wake), {}, 0, {}});
-    names = std::prev(boards_.end());
+    names = std::ranges::find(boards_, nullptr, &board_entry::names);
+    if (names == boards_.end()) names = boards_.emplace(boards_.end());
+    *names = {in->names(), std::make_shared<name_listener>(options_.wake), {}, 0, {}};
   }
-  homes_.push_back({in, static_cast<std::size_t>(names - boards_.begin())});
-  return static_cast<std::uint16_t>(homes_.size() - 1);
+  auto fresh = std::ranges::find(homes_, nullptr, &home_entry::in);
+  if (fresh == homes_.end()) fresh = homes_.emplace(homes_.end());
+  *fresh = {in, static_cast<std::size_t>(names - boards_.begin())};
+  return static_cast<std::uint16_t>(fresh - homes_.begin());
 }
 
 std::uint16_t pool_applier::home_for(const event_scope& scope, const pool_key& key) {
@@ -211,10 +214,28 @@ bool pool_applier::forget_homes() {
   return true;
 }
 
+void pool_applier::collect_homes(std::set<const partition*>& busy) const {
+  for (std::size_t i = 0; i < homes_.size(); ++i) {
+    if (homes_[i].in && (i == 0 || joiner_.uses(static_cast<std::uint16_t>(i)))) busy.insert(homes_[i].in.get());
+  }
+}
+
+void pool_applier::keep_homes(const std::set<const partition*>& busy) {
+  std::set<std::size_t> used;
+  for (std::size_t i = 0; i < homes_.size(); ++i) {
+    if (i != 0 && !busy.contains(homes_[i].in.get())) homes_[i] = {};
+    if (homes_[i].in) used.insert(homes_[i].board);
+  }
+  // Nobody is watched on a board without a home, so nothing more comes from there.
+  for (std::size_t b = 0; b < boards_.size(); ++b) {
+    if (!used.contains(b)) boards_[b] = {};
+  }
+}
+
 bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
   tally_ = &tally;
   for (std::size_t b = 0; b < boards_.size(); ++b) {
-    for (;;) {
+    while (boards_[b].names) {
       if (boards_[b].next == boards_[b].news.size()) {
         boards_[b].inbox->take(boards_[b].news);
         boards_[b].next = 0;
@@ -223,7 +244,7 @@ bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
       if (budget-- == 0) return false;
       const name_listener::news what = boards_[b].news[boards_[b].next++];
       for (std::size_t i = 0; i < homes_.size(); ++i) {
-        if (homes_[i].board == b) joiner_.tell(static_cast<std::uint16_t>(i), what.name, what.means);
+        if (homes_[i].in && homes_[i].board == b) joiner_.tell(static_cast<std::uint16_t>(i), what.name, what.means);
       }
     }
   }
@@ -233,7 +254,7 @@ bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
 void pool_applier::names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const {
   std::vector<engine_hash> names;
   for (std::size_t number = 0; number < homes_.size(); ++number) {
-    if (homes_[number].in->key() != home) continue;
+    if (!homes_[number].in || homes_[number].in->key() != home) continue;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       names.clear();
       joiner_.names_of(static_cast<std::uint16_t>(number), blocks[i], names);

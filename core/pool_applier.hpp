@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -73,16 +74,21 @@ class pool_applier final : private pool_joiner::surroundings {
 
   [[nodiscard]] pool_joiner::figures now() const noexcept { return joiner_.now(); }
 
+  /// Adds the registration's partition, and those that something known has to do with.
+  void collect_homes(std::set<const partition*>& busy) const;
+  /// Forgets the partitions that are not among these. Precondition: they were not collected.
+  void keep_homes(const std::set<const partition*>& busy);
+
   /// Forgets every partition but the registration's. False, and nothing done, while anything is known in them.
   bool forget_homes();
 
  private:
   struct home_entry {
-    std::shared_ptr<partition> in;
+    std::shared_ptr<partition> in;  ///< null: the number is free
     std::size_t board = 0;
   };
   struct board_entry {
-    std::shared_ptr<name_board> names;
+    std::shared_ptr<name_board> names;  ///< null: the place is free
     std::shared_ptr<name_listener> inbox;
     std::vector<name_listener::news> news;  ///< taken from the inbox
     std::size_t next = 0;                   ///< of them

@@ -35,6 +35,7 @@ std::uint32_t pool_joiner::record_of(std::uint32_t named, pool_layouts::number l
   record& made = records_[fresh];
   made.named = named;
   made.layout = layout;
+  layouts_.begin_use(layout);
   made.next = std::exchange(nodes_[named].first_record, fresh);
   link(fresh, nodes_[named].is != state::placed);
   return fresh;
@@ -151,6 +152,7 @@ void pool_joiner::erase_object(std::uint32_t number) {
   *link_to = records_[in].next;
   if (records_[in].is_incomplete) --figures_.incomplete;
   unlink(in);
+  layouts_.end_use(records_[in].layout);
   records_.give_back(in);
   erase_unused(named);
 }

@@ -112,6 +112,8 @@ class pool_joiner {
   [[nodiscard]] figures now() const noexcept;
   /// Whether it knows of nothing, so that no number of a home is in use.
   [[nodiscard]] bool is_empty() const noexcept { return objects_.size() == 0 && nodes_by_name_.size() == 0; }
+  /// Whether anything that is known has to do with a home; if not, its number may mean another one from now on.
+  [[nodiscard]] bool uses(std::uint16_t home) const noexcept { return home < home_users_.size() && home_users_[home] != 0; }
 
  private:
   enum class state : std::uint8_t { waiting, placed, doubtful };
@@ -167,6 +169,7 @@ class pool_joiner {
   [[nodiscard]] static std::uint64_t key_of(std::uint16_t home, engine_hash name) noexcept;
   [[nodiscard]] engine_hash held_name(const record& of, std::size_t from_end) const noexcept;
   [[nodiscard]] std::uint32_t node_of(std::uint16_t home, engine_hash name);
+  void set_home(std::uint16_t& which, std::uint16_t to);
   [[nodiscard]] std::uint32_t record_of(std::uint32_t named, pool_layouts::number layout);
   void take_tokens(std::uint32_t number, const sighting& seen);
   void watch(std::uint32_t number);
@@ -194,6 +197,7 @@ class pool_joiner {
   slab<object> objects_;
   gradual_map nodes_by_name_{arena_kind::objects};
   gradual_map objects_by_id_{arena_kind::objects};
+  std::vector<std::size_t> home_users_{0};  ///< by home: how often nodes name it
   block_names nodes_by_block_;  ///< of placed nodes, where the name is not the block itself
   order waiting_;
   order placed_;

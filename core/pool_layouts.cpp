@@ -6,13 +6,23 @@ namespace kvc::core {
 
 pool_layouts::number pool_layouts::find(std::uint64_t kind, bool has_parts, std::uint32_t ranks) {
   if (const auto known = numbers_.find(kind); known != numbers_.end()) return known->second;
-  if (layouts_.size() >= max_layouts) return none;
-  layout& made = layouts_.emplace_back();
+  std::size_t place = layouts_.size();
+  if (place < max_layouts) {
+    layouts_.emplace_back();
+  } else {
+    const auto idle = std::ranges::find(layouts_, 0U, &layout::users);
+    if (idle == layouts_.end()) return none;
+    place = static_cast<std::size_t>(idle - layouts_.begin());
+    numbers_.erase(idle->kind);
+    *idle = {};
+  }
+  layout& made = layouts_[place];
+  made.kind = kind;
   made.has_parts = has_parts;
   made.ranks = ranks;
   made.is_settled = options_.settle.count() == 0;
   made.needed = needed_of(made);
-  const auto fresh = static_cast<number>(layouts_.size() - 1);
+  const auto fresh = static_cast<number>(place);
   numbers_.emplace(kind, fresh);
   return fresh;
 }

@@ -18,8 +18,9 @@ namespace kvc::core {
 /// Story: most keys tell which part of a block an object is and not how many there are, so that the first part looks like all of it. A
 /// block must not count before all of it is there, so a layout is *sure* only when the number is registered, or is in the keys, or when no
 /// further part has been seen for `settle` since the last new one; until then, and again from every new part on, none of its blocks counts.
-/// Parts are never unlearned, since those of the blocks that are left may be all that is left of them: only `forget` does that. Pure; one
-/// owner. Bounds: `max_layouts`, and `max_parts` each; a layout with more is never sure.
+/// Parts are not unlearned while blocks are left, since those may be all that is left of them: only `forget` does that, and where there are
+/// `max_layouts` one that nobody uses gives way. Pure; one owner. Bounds: `max_layouts`, and `max_parts` each; a layout with more is never
+/// sure.
 class pool_layouts {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -35,8 +36,13 @@ class pool_layouts {
 
   explicit pool_layouts(options with) : options_(with) {}
 
-  /// The number of a layout. `kind` tells writers apart; `ranks` as in pool_key. `none` when there are too many.
+  /// The number of a layout. `kind` tells writers apart; `ranks` as in pool_key. `none` when there are too many. It means the same until
+  /// its last use has ended.
   [[nodiscard]] number find(std::uint64_t kind, bool has_parts, std::uint32_t ranks);
+
+  /// There is one more block of the layout, or one less.
+  void begin_use(number which) noexcept { ++layouts_[which].users; }
+  void end_use(number which) noexcept { --layouts_[which].users; }
 
   /// A part was seen. True when that changes `needed`.
   [[nodiscard]] bool see(number which, const block_part& part, time_point now);
@@ -55,6 +61,8 @@ class pool_layouts {
   struct layout {
     boost::unordered_flat_set<std::uint64_t> parts;
     boost::unordered_flat_set<std::uint32_t> ranks_seen;  ///< where keys tell how many there are
+    std::uint64_t kind = 0;
+    std::size_t users = 0;
     std::uint32_t ranks = 0;
     std::uint32_t needed = 0;
     bool has_parts = false;

@@ -12,9 +12,18 @@ std::uint32_t pool_joiner::node_of(std::uint16_t home, engine_hash name) {
   if (const std::uint32_t* const known = nodes_by_name_.find(key)) return *known;
   const std::uint32_t fresh = nodes_.take();
   nodes_[fresh].name = name;
-  nodes_[fresh].home = home;
+  home_users_[0] += 3;  // all that a node names at first
+  set_home(nodes_[fresh].home, home);
   nodes_by_name_.add(key, fresh);
   return fresh;
+}
+
+/// One of the homes that a node names.
+void pool_joiner::set_home(std::uint16_t& which, std::uint16_t to) {
+  if (to >= home_users_.size()) home_users_.resize(std::size_t{to} + 1);
+  --home_users_[which];
+  ++home_users_[to];
+  which = to;
 }
 
 void pool_joiner::watch(std::uint32_t number) {
@@ -74,6 +83,7 @@ void pool_joiner::erase_unused(std::uint32_t number) {
     const std::uint32_t parent = gone.parent;
     unlink_from_parent(number);
     nodes_by_name_.erase(key_of(gone.home, gone.name));
+    for (const std::uint16_t home : {gone.home, gone.told_home, gone.placed_home}) --home_users_[home];
     nodes_.give_back(number);
     number = parent;
   }
@@ -91,7 +101,7 @@ void pool_joiner::tell(std::uint16_t home, engine_hash name, const name_meaning&
     if (told_home == no_home) return;
     const bool is_other = which.told.what == name_meaning::state::known && !which.told.is_same(means) && !means.refines(which.told);
     which.told = is_other ? name_meaning{.what = name_meaning::state::doubtful} : means;
-    which.told_home = told_home;
+    set_home(which.told_home, told_home);
   } else {
     which.told.what = name_meaning::state::doubtful;
   }
@@ -165,7 +175,7 @@ void pool_joiner::place(std::uint32_t first) {
     if (which.is == state::doubtful) --figures_.doubtful;
     if (found.is == state::doubtful) ++figures_.doubtful;
     which.is = found.is;
-    which.placed_home = found.home;
+    set_home(which.placed_home, found.home);
     which.block = found.blocks.back();
     found.blocks.pop_back();
     which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));

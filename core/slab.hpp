@@ -54,6 +54,8 @@ class slab {
   void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(&at(id), 1); }
 
   [[nodiscard]] std::size_t size() const noexcept { return made_ - free_.size(); }
+  /// One past the highest number that was ever given out. A number that is not in use leads to a record in its initial state.
+  [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
   /// Bytes taken from the system for records and their numbers.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return pages_.size() * large_page_bytes + free_.capacity() * sizeof(std::uint32_t) + pages_.capacity() * sizeof(large_page);

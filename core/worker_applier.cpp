@@ -120,7 +120,6 @@ std::shared_ptr<partition> worker_applier::home_of(const event_scope& scope) {
 }
 
 bool worker_applier::make_room() {
-  if (pool_) return false;  // its objects may wait in any of them
   if (room_wait_ > 0) {
     --room_wait_;
     return false;
@@ -128,6 +127,7 @@ bool worker_applier::make_room() {
   std::set<const partition*> busy{home_.get()};
   blocks_.collect_homes(busy);
   pages_.collect_homes(busy);
+  if (pool_) pool_->collect_homes(busy);  // its objects may wait in any of them
   const std::size_t before = others_.size();
   keep_homes(busy);
   // To look costs as much as there is to look at: where it makes little room, it is done the more rarely.
@@ -139,6 +139,7 @@ bool worker_applier::make_room() {
 
 void worker_applier::keep_homes(const std::set<const partition*>& busy) {
   blocks_.keep_homes(busy);
+  if (pool_) pool_->keep_homes(busy);
   if (std::erase_if(others_, [&busy](const auto& each) { return !busy.contains(each.second.get()); }) == 0) return;
   catalog_->leave(member_.id, [this](const partition_key& key) { return key != home_->key() && !others_.contains(key); });
 }

@@ -83,6 +83,7 @@ class object_shelves {
   /// Where the work on a batch stands, between turns.
   struct progress {
     std::size_t next_event = 0;
+    std::uint32_t next_object = 0;  ///< of the table, when a clear of one medium is under way
   };
   /// Applies the next few events of a batch; true when the batch is finished.
   [[nodiscard]] bool apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally);
@@ -96,9 +97,18 @@ class object_shelves {
   /// Nothing a backend's stream has said holds any more. Objects of a store that can be asked are doubted, those of others go, at most
   /// `budget` at a time. True when done.
   [[nodiscard]] bool forget_some(std::string_view backend, std::size_t budget);
+  /// Nothing is known for sure about a backend's objects any more.
+  void doubt(std::uint32_t backend);
+  /// The same for some keys, which have their turn with the others.
+  void doubt(const changed_objects& which);
 
-  /// What is found out about a backend's blocks elsewhere can be told here. `home` is the inlet's lane.
+  /// What is found out about a backend's blocks elsewhere can be told here. `home` is the inlet's lane. What is known of its objects is
+  /// doubted, since the inlet has not been told.
   void attach(std::uint32_t backend, lane& home, std::weak_ptr<index_inlet> inlet);
+  /// The inlet's stream speaks for the backend no more.
+  void detach(std::uint32_t backend, const std::weak_ptr<index_inlet>& inlet);
+  /// Whether a stream speaks for the backend.
+  [[nodiscard]] bool is_spoken_for(std::uint32_t backend) const;
   [[nodiscard]] std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets(std::uint32_t backend) const;
 
   struct totals {
@@ -129,7 +139,7 @@ class object_shelves {
     std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets;
   };
 
-  [[nodiscard]] bool clear_some(const core::cleared_objects& which);
+  [[nodiscard]] bool clear_some(const core::cleared_objects& which, progress& at);
   void hand_over(std::uint32_t backend, std::vector<core::doubtful_object>& doubtful) const;
 
   const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();

@@ -104,9 +104,16 @@ std::string store_service::metrics() const {
   out.family("kvc_store_objects_refused_total", "counter", "Objects that were not taken: bad key, or no room");
   out.value(all.refused);
   std::uint64_t events = 0;
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) events += lanes_.at(lane).counters.object_events.get();
+  std::uint64_t refused_events = 0;
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    events += lanes_.at(lane).counters.object_events.get();
+    refused_events += lanes_.at(lane).counters.refused_objects.get();
+  }
   out.family("kvc_store_object_events_total", "counter", "Replicas of objects that events told of");
   out.value(events);
+  out.family("kvc_store_refused_events_total", "counter",
+             "Events whose object was not taken: bad key, or no room for it, its tenant or its backend");
+  out.value(refused_events);
   return out.take();
 }
 

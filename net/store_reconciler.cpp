@@ -58,7 +58,7 @@ void store_reconciler::take_truth(std::uint32_t backend, const std::string& tena
       }
       const std::uint32_t since = object_shelves::ticks(moment - found[i].asked);
       const std::uint32_t asked_at = now > since ? now - since : 0;
-      const std::uint32_t known = table.known_at(object);
+      const std::uint32_t known = table.heard_at(object);
       if (known + 1 >= asked_at) again.push_back(keys[i]);  // too close to tell which was first
       if (known > asked_at) continue;
       fresh.push_back(keys[i]);
@@ -98,10 +98,10 @@ void store_reconciler::apply(std::uint32_t backend, const look& which, std::span
         // The sweep must not ask for what cannot be told before it has asked for everything else.
         ++untold;
         example = &keys[i];
-        if (object != core::no_record) table.confirm(object, now);
+        if (object != core::no_record) table.put_off(object, now);
         continue;
       }
-      if (object != core::no_record && table.known_at(object) >= asked_at) {
+      if (object != core::no_record && table.heard_at(object) >= asked_at) {
         counters_.overtaken.fetch_add(1, std::memory_order_relaxed);
         continue;
       }
@@ -113,13 +113,15 @@ void store_reconciler::apply(std::uint32_t backend, const look& which, std::span
         continue;
       }
       const core::replica_set known = object == core::no_record ? core::replica_set() : table.replicas(object);
+      // What was doubted has left the index, or was never there.
+      const bool is_news = object != core::no_record && table.is_doubted(object);
       const placement truth = whole(found[i], object, table);
       const core::reconciliation result = core::reconcile(known, truth.set());
       table.set(owner, keys[i], views_of(truth), now);
       for (std::size_t kind = 0; kind < core::difference_count; ++kind) {
         if (result.has(static_cast<core::difference>(kind))) counters_.differences[kind].fetch_add(1, std::memory_order_relaxed);
       }
-      if (result.gained != 0 || result.lost != 0) news.keys.push_back(keys[i]);
+      if (is_news || result.gained != 0 || result.lost != 0) news.keys.push_back(keys[i]);
     }
   });
   if (untold != 0) note_untold(name, *example, untold);

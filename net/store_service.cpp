@@ -259,10 +259,25 @@ std::optional<store_service::added> store_service::add(const store_registration&
   queries_.note_token_store(*backend, wanted.type == store_type::lmcache);
   const std::shared_ptr<promotion_target> target = promotions_.target(*backend);
   stores_[wanted.backend] = {wanted, target};
-  if (target->executor->can_be_asked()) home.tasks.spawn("reconciliation", truth_.keep_true(target));
+  if (target->executor->can_be_asked()) {
+    if (outcome.replaced) objects_.doubt(*backend);  // another one, with other objects perhaps
+    home.tasks.spawn("reconciliation", truth_.keep_true(target));
+  } else if (outcome.replaced) {
+    home.tasks.spawn("objects without a store", let_go(*backend));
+  }
   log::info(log::module::fleet, "store registered",
             {{"backend", wanted.backend}, {"type", to_string(wanted.type)}, {"url", wanted.url_text}});
   return outcome;
+}
+
+asio::awaitable<void> store_service::let_go(std::uint32_t backend) {
+  lane& home = lanes_.at(0);
+  while (!objects_.is_spoken_for(backend)) {
+    // Another store may be registered by then, which is asked about what is left.
+    if (objects_.forget_some(objects_.name(backend), 1)) co_return;
+    co_await home.turns.next();
+  }
+  objects_.doubt(backend);
 }
 
 http_reply store_service::register_store(const http_request& request) {
@@ -294,6 +309,7 @@ http_reply store_service::unregister_store(const http_request& request) {
   const std::uint32_t number = found->second.target->backend;
   promotions_.remove_target(number);
   queries_.note_token_store(number, false);
+  lanes_.at(0).tasks.spawn("objects without a store", let_go(number));
   std::string body;
   answer_writer out(body, request.answer_form);
   out.object(2);

@@ -104,6 +104,7 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
     co_await self->ended_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
   self->sink_.leave();  // the batch that was being applied may have opened further partitions
+  self->sink_.detach();
   co_await self->sink_.drop_all();
 }
 
@@ -259,6 +260,7 @@ asio::awaitable<void> stream_listener::forget() {
     service_->recipe->reset();
   }
   machine_.on_forgotten(clock::now());
+  if (sink_.has_changes()) apply_changes();
 }
 
 asio::awaitable<void> stream_listener::hear() {

@@ -293,8 +293,7 @@ asio::awaitable<std::uint64_t> stream_sink::drop_all() {
   for (const std::string& each : backends_) {
     while (!objects_->forget_some(each, settings_->blocks_per_turn)) co_await lane_->turns.next();
   }
-  changes_.clear();  // about blocks that have gone
-  next_change_ = 0;
+  next_change_ = 0;  // the others are as good as before: what they bring is what the table says when it is their turn
   is_in_between_ = false;
   lane_->counters.removed_blocks.add(tally.removed);
   show_blocks();

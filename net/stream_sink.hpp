@@ -39,8 +39,11 @@ class stream_sink {
   /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied.
   [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload);
 
-  /// Where the backends this stream speaks for can be told what was found out about them; see index_inlet.
-  void attach(std::weak_ptr<index_inlet> inlet) { inlet_ = std::move(inlet); }
+  /// Where the backends this stream speaks for can be told what was found out about them; see index_inlet. What is known of the registered
+  /// one comes there from now on.
+  void attach(std::weak_ptr<index_inlet> inlet);
+  /// The stream speaks for no backend any more. To be called before everything is forgotten.
+  void detach();
   /// Objects have turned out to be elsewhere than the publisher told; see index_inlet. They wait until `apply_changes_some` is called.
   void take_changes(changed_objects what);
   [[nodiscard]] bool has_changes() const noexcept { return !changes_.empty(); }
@@ -96,6 +99,7 @@ class stream_sink {
  private:
   [[nodiscard]] asio::awaitable<void> keep_objects();
   void note_backend(const std::string& name);
+  void note_refused(std::uint64_t more);
   void tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const;
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
@@ -128,6 +132,7 @@ class stream_sink {
   std::deque<changed_objects> changes_;
   std::size_t next_change_ = 0;  ///< key of the first of them
   std::uint64_t changes_left_out_ = 0;
+  std::uint64_t refused_objects_ = 0;
 };
 
 }  // namespace kvc::net

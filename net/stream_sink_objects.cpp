@@ -16,6 +16,17 @@ constexpr std::size_t most_backends = 64;     ///< of one stream that are rememb
 
 }  // namespace
 
+void stream_sink::attach(std::weak_ptr<index_inlet> inlet) {
+  inlet_ = std::move(inlet);
+  if (objects_ != nullptr) note_backend(object_source_.backend);
+}
+
+void stream_sink::detach() {
+  for (const std::string& each : backends_) {
+    if (const auto number = objects_->find(each)) objects_->detach(*number, inlet_);
+  }
+}
+
 void stream_sink::note_backend(const std::string& name) {
   if (backends_.contains(name) || backends_.size() == most_backends) return;
   const std::optional<std::uint32_t> number = objects_->open(name);
@@ -39,6 +50,19 @@ asio::awaitable<void> stream_sink::keep_objects() {
   }
   lane_->counters.object_events.add(tally.stored + tally.removed);
   lane_->counters.refused_objects.add(tally.refused);
+  note_refused(tally.refused);
+}
+
+/// What is not in the table is missing for every probe, so it is not only counted.
+void stream_sink::note_refused(std::uint64_t more) {
+  const std::uint64_t before = refused_objects_;
+  refused_objects_ += more;
+  if (std::bit_width(before) == std::bit_width(refused_objects_)) return;
+  log::warn(log::module::stream, "objects of a store not taken: bad key, or no room",
+            {{"backend", object_source_.backend},
+             {"instance", registration_.worker.instance},
+             {"endpoint", registration_.endpoint},
+             {"so_far", refused_objects_}});
 }
 
 void stream_sink::take_changes(changed_objects what) {
@@ -46,9 +70,10 @@ void stream_sink::take_changes(changed_objects what) {
     changes_.push_back(std::move(what));
     return;
   }
+  objects_->doubt(what);  // to be told of again at their next turn
   changes_left_out_ += what.keys.size();
   if (!std::has_single_bit(changes_left_out_)) return;
-  log::warn(log::module::stream, "differences of a store not applied, as too many wait",
+  log::warn(log::module::stream, "differences of a store put off, as too many wait",
             {{"backend", what.backend}, {"instance", registration_.worker.instance}, {"left_out_so_far", changes_left_out_}});
 }
 
@@ -58,12 +83,14 @@ void stream_sink::tell_what_table_says(const changed_objects& which, std::size_t
   objects_->read(*number, [&](const core::object_table& table) {
     const std::uint32_t owner = table.find_owner(which.backend, which.tenant);
     for (std::size_t i = from; i < from + count; ++i) {
+      const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, which.keys[i]);
+      // Doubted since: not to be believed before somebody has looked, who tells of it again.
+      if (object != core::no_record && table.is_doubted(object)) continue;
       core::object_event event;
       event.scope.backend = which.backend;
       event.scope.tenant = which.tenant;
       event.scope.object_key = which.keys[i];
       event.what = core::object_event::change::updated;
-      const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, which.keys[i]);
       if (object != core::no_record) {
         // Where the key names a block it names it better: the table remembers no digests.
         const auto block = table.block_of(object);

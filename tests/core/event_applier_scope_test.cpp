@@ -69,6 +69,36 @@ BOOST_AUTO_TEST_CASE(an_empty_partition_gives_way_to_another_one) {
   BOOST_TEST(at.depth({1, 2}, all_media, with_lora("g")) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_store_s_partitions_without_objects_give_way) {
+  // Tenants and adapters come and go; a store used to be able to serve 256 of them, ever.
+  stream at(registered(publisher_type::mooncake, publisher_class::pool), {.max_partitions = 3});
+  const auto object_in = [&at](const std::string& lora, const char* key, bool is_there) {
+    event_scope scope = with_adapter(lora);
+    scope.object_key = key;
+    if (is_there) {
+      stored_event made;
+      made.scope = scope;
+      made.hashes = names({11});
+      made.tokens = {1, 2};
+      made.has_tokens = true;
+      at.apply(made);
+    } else {
+      at.apply(removed_event{.scope = scope, .hashes = names({11})});
+    }
+  };
+  object_in("stays", "kept", true);
+  for (int i = 0; i < 40; ++i) {
+    const std::string lora = "a" + std::to_string(i);
+    object_in(lora, "key", true);
+    BOOST_TEST(at.depth({1, 2}, all_media, with_lora(lora)) == 1U, lora);
+    object_in(lora, "key", false);
+  }
+
+  BOOST_TEST(at.depth({1, 2}, all_media, with_lora("stays")) == 1U);
+  BOOST_TEST(at.tally.beyond_partitions == 0U);
+  BOOST_TEST(at.all.view().get()->partitions.size() <= 4U);
+}
+
 BOOST_AUTO_TEST_CASE(a_search_for_room_that_finds_little_is_made_rarely) {
   // A publisher that keeps its partitions full must not have everything looked through with each of its events.
   stream at(registered(publisher_type::vllm), {.max_partitions = 2});

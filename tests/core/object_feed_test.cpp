@@ -152,6 +152,21 @@ BOOST_AUTO_TEST_CASE(a_clear_says_whose_objects_go) {
   BOOST_TEST(!core::cleared_by(stored("key", memory, 1), from));
 }
 
+BOOST_AUTO_TEST_CASE(a_clear_of_a_medium_says_which_replicas_go) {
+  // Clearing the disk took the copies in memory out of the table, too, but not out of the index.
+  const auto kinds_of = [this](const core::event_scope& scope) {
+    return core::cleared_by(core::cleared_event{.scope = scope}, from)->kinds;
+  };
+  core::event_scope on_cpu;
+  on_cpu.medium = core::medium_id::cpu;
+  core::event_scope on_disk;
+  on_disk.medium = core::medium_id::disk;
+
+  BOOST_TEST(kinds_of({}).empty());
+  BOOST_TEST((kinds_of(on_cpu) == std::vector{memory}));
+  BOOST_TEST((kinds_of(on_disk) == std::vector{local_disk, disk}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test

@@ -163,10 +163,93 @@ BOOST_AUTO_TEST_CASE(many_look_ups_find_what_single_ones_do) {
 BOOST_AUTO_TEST_CASE(owners_are_bounded) {
   object_table table({.most_owners = 2});
 
-  BOOST_TEST(table.owner("a", "x") != no_record);
-  BOOST_TEST(table.owner("a", "y") != no_record);
+  for (const char* tenant : {"x", "y"}) {
+    BOOST_TEST(table.add(table.owner("a", tenant), "key", {memory, complete, ""}, 1) != no_record);
+  }
   BOOST_TEST(table.owner("a", "z") == no_record);
   BOOST_TEST(table.owner("a", "x") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_without_objects_gives_way_to_another_one) {
+  // Tenants come and go for as long as the process runs.
+  object_table table({.most_owners = 3});
+  const std::uint32_t stays = table.owner("a", "stays");
+  table.add(stays, "key", {memory, complete, ""}, 1);
+  for (int i = 0; i < 20; ++i) {
+    const std::uint32_t owner = table.owner("a", "tenant " + std::to_string(i));
+    BOOST_REQUIRE(owner != no_record);
+    BOOST_TEST(table.objects_of(owner) == 0U);
+    const std::uint32_t object = table.add(owner, "key", {memory, complete, ""}, 5);
+    BOOST_TEST(table.known_at(object) == 5U);
+    BOOST_TEST(table.tenant_of(owner) == "tenant " + std::to_string(i));
+    table.doubt_all(owner, 9);
+    table.remove(owner, "key", {}, 1);
+  }
+
+  BOOST_TEST(table.find_owner("a", "stays") == stays);
+  BOOST_TEST(table.find(stays, "key") != no_record);
+  BOOST_TEST(table.find_owner("a", "tenant 0") == no_record);
+  BOOST_TEST(table.owners_of("a").size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_heard_in_part_or_put_off_stays_doubtful) {
+  // One replica that is told of says nothing about the others, which somebody may have forgotten meanwhile.
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "default");
+  const std::array<replica_view, 1> here{{{memory, complete, ""}}};
+  const std::uint32_t added = table.add(owner, "added", here[0], 1);
+  const std::uint32_t put_off = table.add(owner, "put off", here[0], 1);
+  const std::uint32_t told = table.add(owner, "told", here[0], 1);
+  BOOST_TEST(!table.is_doubted(added));
+  table.doubt_all(owner, 2);
+  table.add(owner, "added", {local_disk, complete, ""}, 3);
+  table.put_off(put_off, 3);
+  table.set(owner, "told", here, 3);
+
+  BOOST_TEST(table.is_doubted(added));
+  BOOST_TEST(table.heard_at(added) == 3U);
+  BOOST_TEST(table.is_doubted(put_off));
+  BOOST_TEST(table.known_at(put_off) == 3U);  // others have their turn before it
+  BOOST_TEST(!table.is_doubted(told));
+  table.doubt(told);
+  table.confirm(added, 4);
+  BOOST_TEST(table.is_doubted(told));
+  BOOST_TEST(!table.is_doubted(added));
+}
+
+BOOST_AUTO_TEST_CASE(some_kinds_of_replicas_are_cleared_a_few_objects_at_a_time) {
+  object_table table({});
+  const std::uint32_t mine = table.owner("store", "ada");
+  const std::uint32_t other = table.owner("store-2", "ada");
+  for (int i = 0; i < 10; ++i) {
+    table.add(mine, "both " + std::to_string(i), {memory, complete, ""}, 1);
+    table.add(mine, "both " + std::to_string(i), {local_disk, complete, ""}, 1);
+    table.add(mine, "disk " + std::to_string(i), {disk, complete, ""}, 1);
+    table.add(other, "key " + std::to_string(i), {local_disk, complete, ""}, 1);
+  }
+  constexpr std::array kinds{local_disk, disk};
+  std::uint32_t at = 0;
+  int steps = 1;
+  while (!table.clear_kinds_some("store", std::nullopt, kinds, at, 4, 2)) ++steps;
+
+  BOOST_TEST(steps == 8);
+  BOOST_TEST(table.objects_of(mine) == 10U);
+  BOOST_TEST(table.with_complete(memory) == 10U);
+  BOOST_TEST(table.with_complete(local_disk) == 10U);
+  BOOST_TEST(table.objects_of(other) == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(of_too_many_replicas_one_of_each_kind_is_kept) {
+  // What is left out must not look like a difference at each look.
+  object_table table({});
+  const std::uint32_t owner = table.owner("store", "default");
+  std::vector<replica_view> all(30, {local_disk, complete, ""});
+  all.push_back({memory, complete, ""});
+  const std::uint32_t object = table.set(owner, "key", all, 1);
+
+  BOOST_TEST(replicas_of(table, object).size() == object_table::most_replicas);
+  BOOST_TEST(table.replicas(object).has(memory, complete));
+  BOOST_TEST(table.replicas(object).has(local_disk, complete));
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_block_are_found_by_its_name_whatever_comes_and_goes) {

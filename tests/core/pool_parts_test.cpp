@@ -54,6 +54,27 @@ BOOST_AUTO_TEST_CASE(how_many_parts_there_are_is_learned_with_patience) {
   BOOST_TEST(at.depth(idle, {1, 2, 3, 4}) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_layout_without_blocks_gives_way) {
+  // Each tenant's writer is one of its own, and there is room for so many at a time.
+  scene at;
+  auto& store = at.pool(1);
+  const auto of_tenant = [](int i, change what) {
+    object_event made;
+    made.scope.object_key = vllm_key(11);
+    made.scope.tenant = "tenant " + std::to_string(i);
+    made.scope.medium = medium_id::cpu;
+    made.what = what;
+    return made;
+  };
+  for (int i = 0; i < 300; ++i) {
+    store.apply(of_tenant(i, change::stored));
+    if (i != 299) store.apply(of_tenant(i, change::removed));
+  }
+
+  BOOST_TEST(store.applier->pooled().objects == 1U);
+  BOOST_TEST(store.applier->pooled().dropped == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_single_rank_counts_after_a_while) {
   // The usual small deployment must not need a setting.
   scene at;

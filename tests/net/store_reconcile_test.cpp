@@ -54,6 +54,15 @@ struct calm_fixture : store_fixture {
   stub_master master;
 };
 
+/// The same before anybody publishes.
+struct quiet_fixture : store_fixture {
+  quiet_fixture() : store_fixture(calm_fixture::settings()) {}
+
+  stub_master master;
+};
+
+const std::string query = R"({"model":"m","block_size":4,"token_ids":[1,2,3,4]})";
+
 /// Answers may be held back for as long as it takes.
 struct patient_fixture : store_fixture {
   static net::store_settings settings() {
@@ -191,7 +200,6 @@ BOOST_FIXTURE_TEST_CASE(what_was_asked_for_while_nobody_leads_is_asked_for_again
 BOOST_AUTO_TEST_CASE(differences_reach_the_index) {
   const std::vector<std::uint32_t> tokens = tokens_from(1, 1);
   const std::uint64_t block = block_of(tokens, 0);
-  const std::string query = R"({"model":"m","block_size":4,"token_ids":[1,2,3,4]})";
   master.put(std::to_string(block), {.memory = true});
   add_store(master.url());
   pool->publish(stored_block(tokens, 0, "cpu"));
@@ -201,6 +209,100 @@ BOOST_AUTO_TEST_CASE(differences_reach_the_index) {
   BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":0,"DISK":4)") != std::string::npos; }));
   master.remove(std::to_string(block));
   BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("longest_matched":0)") != std::string::npos; }));
+}
+
+// The table kept the objects, the store confirmed them, and as nothing was different nobody told the index, ever.
+BOOST_FIXTURE_TEST_CASE(what_the_index_drops_with_a_lost_batch_comes_back_when_the_store_confirms_it, calm_fixture) {
+  const std::vector<std::uint32_t> tokens = tokens_from(1, 1);
+  const std::vector<std::uint32_t> later = tokens_from(101, 1);
+  master.put(std::to_string(block_of(tokens, 0)), {.memory = true});
+  master.put(std::to_string(block_of(later, 0)), {.memory = true});
+  add_store(master.url());
+  pool->publish(stored_block(tokens, 0, "cpu"));
+  BOOST_REQUIRE(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
+
+  static_cast<void>(pool->lose_forever());
+  pool->publish(stored_block(later, 0, "cpu"));
+  // Behind the loss, and so behind the drop.
+  BOOST_REQUIRE(eventually([&] {
+    return call("POST", "/query", R"({"model":"m","block_size":4,"token_ids":[101,102,103,104]})").body.find(R"("CPU":4)") !=
+           std::string::npos;
+  }));
+  BOOST_TEST(call("GET", "/services").body.find(R"("lost":2,)") != std::string::npos);  // with the first one of all
+
+  BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
+  BOOST_TEST(metric(R"(kvc_store_objects{medium="memory"})") == 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_probes_find_reaches_the_index_of_a_stream_that_has_said_nothing_yet, calm_fixture) {
+  const std::string key = std::to_string(block_of(tokens_from(1, 1), 0));
+  master.put(key, {.memory = true});
+  add_store(master.url());
+  BOOST_REQUIRE(becomes(R"({"key":")" + key + R"(","backend_id":"store-1"})", R"({"exists":1})"));
+
+  BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_found_before_a_stream_began_reaches_its_index, quiet_fixture) {
+  const std::string key = std::to_string(block_of(tokens_from(1, 1), 0));
+  master.put(key, {.memory = true});
+  add_store(master.url());
+  BOOST_REQUIRE(becomes(R"({"key":")" + key + R"(","backend_id":"store-1"})", R"({"exists":1})"));
+  open_pool();
+
+  BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(objects_of_a_store_that_was_unregistered_are_gone, quiet_fixture) {
+  std::vector<std::string> keys;
+  std::string list;
+  for (int i = 0; i < 600; ++i) {  // more than one slice
+    keys.push_back("key " + std::to_string(i));
+    master.put(keys.back(), {.memory = true});
+    list += (list.empty() ? "\"" : ",\"") + keys.back() + "\"";
+  }
+  add_store(master.url(), "solo");
+  BOOST_REQUIRE(eventually([&] {
+    static_cast<void>(exist(R"({"backend_id":"solo","keys":[)" + list + "]}"));
+    return metric(R"(kvc_store_objects{medium="memory"})") == 600;
+  }));
+  BOOST_REQUIRE(call("DELETE", "/stores/solo").status == 200);
+
+  BOOST_TEST(becomes(R"({"key":"key 0"})", R"({"exists":0})"));
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon, quiet_fixture) {
+  master.put("a", {.memory = true});
+  add_store(master.url());
+  BOOST_REQUIRE(becomes(R"({"key":"a","backend_id":"store-1"})", R"({"exists":1})"));
+  stub_master next;
+  add_store(next.url());
+
+  // No probe in between: it would have the key read.
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_clear_of_one_medium_leaves_the_others_their_objects, calm_fixture) {
+  core::event on_disk = in_memory("a", core::object_event::change::stored);
+  std::get<core::object_event>(on_disk).scope.medium = core::medium_id::disk;
+  core::cleared_event clear;
+  clear.scope.model = "m";
+  clear.scope.block_size = 4;
+  clear.scope.medium = core::medium_id::disk;
+  publish({in_memory("a", core::object_event::change::stored), on_disk}, net::event_form::mooncake_branch);
+  BOOST_REQUIRE(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 1; }));
+  publish({clear}, net::event_form::mooncake_branch);
+
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="local_disk"})") == 0; }));
+  BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":1})");
+}
+
+BOOST_FIXTURE_TEST_CASE(objects_that_are_not_taken_are_counted, calm_fixture) {
+  publish({listed(std::string(2'000, 'k'), {memory}), listed("a", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":1})"));
+
+  BOOST_TEST(metric("kvc_store_refused_events_total") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_store_that_cannot_be_asked_is_not_said_to_have_nothing) {
