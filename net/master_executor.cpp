@@ -17,6 +17,7 @@ using steady = std::chrono::steady_clock;
 using enum core::replica_kind;
 using enum core::replica_state;
 
+constexpr std::size_t most_look_bytes = std::size_t{4} << 20;  ///< of an answer about many keys, or of the page of metrics
 constexpr std::chrono::milliseconds first_look_after{10};
 constexpr std::chrono::milliseconds longest_between_looks{500};
 
@@ -55,7 +56,7 @@ asio::awaitable<bool> master_executor::pause(steady::duration how_long) {
 asio::awaitable<error_code> master_executor::look_at(std::vector<std::string> keys, std::vector<std::size_t> places,
                                                      const std::string& tenant, time_point deadline, std::vector<placement>& found) {
   const time_point asked = steady::now();
-  auto answer = co_await caller_.call("GET", locate_target({}, keys, tenant), std::string(), deadline);
+  auto answer = co_await caller_.call("GET", locate_target({}, keys, tenant), std::string(), deadline, most_look_bytes);
   if (!answer) co_return answer.error();
   if (answer->status == 404 && keys.size() == 1) {  // the whole list was not found
     found[places.front()].is_known = true;
@@ -79,7 +80,7 @@ asio::awaitable<error_code> master_executor::look_alone(const std::string& key, 
   const auto target = touch_target({}, key, tenant);
   if (!target) co_return error_code();  // unknown
   const time_point asked = steady::now();
-  const auto answer = co_await caller_.call("GET", *target, std::string(), deadline);
+  const auto answer = co_await caller_.call("GET", *target, std::string(), deadline, most_look_bytes);
   if (!answer) co_return answer.error();
   found = read_single(answer->status, answer->body);
   found.asked = asked;
@@ -135,7 +136,7 @@ asio::awaitable<void> master_executor::touch(const promotion_order& order, waiti
 
 /// Whether the master has refused promotions for want of memory since the last call. The first call only learns the number.
 asio::awaitable<bool> master_executor::sees_pressure(time_point deadline) {
-  const auto page = co_await caller_.call("GET", "/metrics", std::string(), deadline);
+  const auto page = co_await caller_.call("GET", "/metrics", std::string(), deadline, most_look_bytes);
   if (!page || page->status != 200) co_return false;
   const std::uint64_t now = read_watermark_rejections(page->body);
   const bool has_grown = has_looked_ && now > refused_;
