@@ -78,18 +78,18 @@ struct names_fixture {
   std::shared_ptr<slow_names> system = std::make_shared<slow_names>();
   name_service names;
 
-  using found = result<std::vector<asio::ip::address>>;
+  using outcome = result<std::vector<asio::ip::address>>;
   struct asker {
     explicit asker(name_service& from) : lookup(context.get_executor(), from) {}
     asio::io_context context;
     name_lookup lookup;
-    std::future<found> answer;
+    std::future<outcome> answer;
 
     void ask(const std::string& host, clock::duration patience = 20s) {
       answer = asio::co_spawn(context, lookup.find(host, clock::now() + patience), asio::use_future);
       context.poll();
     }
-    found wait() {
+    outcome wait() {
       context.run();
       return answer.get();
     }
