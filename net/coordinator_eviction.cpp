@@ -95,8 +95,9 @@ asio::awaitable<void> evict(coordinator_context& context, steady::time_point& qu
   while (tables.evictions.expire(steady::now())) co_await yield_home(context);
   const core::mp_member* chosen = choose_server(context);
   if (chosen == nullptr) {
-    ++tables.counters.cycles_skipped;
-    const bool is_news = tables.servers.all().empty() && tables.usage.size() != 0 && steady::now() >= quiet_until;
+    const bool is_alone = tables.servers.all().empty();
+    ++(is_alone ? tables.counters.cycles_alone : tables.counters.cycles_held_back);
+    const bool is_news = is_alone && tables.usage.size() != 0 && steady::now() >= quiet_until;
     if (!is_news) co_return;
     quiet_until = steady::now() + between_notices;
     log::warn(log::module::fleet, "no mp server to evict through", {{"keys", tables.usage.size()}});

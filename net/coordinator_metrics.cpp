@@ -106,9 +106,9 @@ void write_usage(exposition& page, const coordinator_tables& tables) {
 
 void write_eviction(exposition& page, const coordinator_tables& tables) {
   const core::eviction_counters& counted = tables.evictions.counters();
-  page.counter("kvc_coordinator_eviction_cycles_total", "Eviction cycles", counted.cycles + tables.counters.cycles_skipped);
-  page.counter("kvc_coordinator_eviction_cycles_skipped_total", "Those that planned nothing, as no server could be asked",
-               tables.counters.cycles_skipped);
+  page.counter("kvc_coordinator_eviction_cycles_total", "Eviction cycles", counted.cycles + tables.counters.cycles_alone);
+  page.counter("kvc_coordinator_eviction_cycles_skipped_total", "Times nothing was planned, as no server could be asked",
+               tables.counters.cycles_alone + tables.counters.cycles_held_back);
   page.counter("kvc_coordinator_evictions_planned_total", "Keys chosen for deletion", counted.planned);
   page.counter("kvc_coordinator_evictions_sent_total", "Keys sent to a server for deletion", tables.counters.keys_sent);
   page.counter("kvc_coordinator_evictions_confirmed_total", "Keys in flight whose deletion was told", tables.usage.counters().confirmed);

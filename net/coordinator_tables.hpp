@@ -25,7 +25,8 @@ struct coordinator_counters {
   std::uint64_t timed_out = 0;  ///< servers that fell silent
   std::uint64_t heartbeats = 0;
   std::uint64_t unknown_heartbeats = 0;
-  std::uint64_t cycles_skipped = 0;    ///< of eviction, as no server could be asked
+  std::uint64_t cycles_alone = 0;      ///< of eviction, without a server
+  std::uint64_t cycles_held_back = 0;  ///< of eviction, as servers were busy with deletions
   std::uint64_t keys_sent = 0;         ///< for deletion
   std::uint64_t deletions_sent = 0;    ///< requests
   std::uint64_t deletions_failed = 0;  ///< requests
