@@ -4,7 +4,7 @@ namespace kvc::core {
 
 incarnation_fence::verdict incarnation_fence::admit(std::string_view instance_id, std::uint64_t incarnation, seqno number) {
   const auto [from, is_first] = senders_.hear(instance_id);
-  if (is_first) from = {.incarnation = incarnation, .newest = number.get(), .seen = 1};
+  if (is_first) from = {.incarnation = incarnation, .first = number.get(), .newest = number.get(), .seen = 1};
   const verdict seen = is_first ? verdict::apply : judge(from, incarnation, number.get());
   ++(seen == verdict::apply ? counts_.applied : seen == verdict::stale ? counts_.stale : counts_.duplicates);
   return seen;
@@ -14,14 +14,12 @@ incarnation_fence::verdict incarnation_fence::judge(state& from, std::uint64_t i
   if (incarnation < from.incarnation) return verdict::stale;
   if (incarnation > from.incarnation) {
     ++counts_.restarts;
-    from.incarnation = incarnation;
-    from.newest = number;
-    from.seen = 1;
+    from = {.incarnation = incarnation, .first = number, .newest = number, .seen = 1};
     return verdict::apply;
   }
   if (number > from.newest) {
     const std::uint64_t step = number - from.newest;
-    counts_.missing += step - 1;
+    counts_.skipped += step - 1;
     from.seen = step >= window ? 1 : from.seen << step | 1;
     from.newest = number;
     return verdict::apply;
@@ -29,8 +27,7 @@ incarnation_fence::verdict incarnation_fence::judge(state& from, std::uint64_t i
   const std::uint64_t age = from.newest - number;
   if (age >= window || (from.seen >> age & 1) != 0) return verdict::duplicate;
   from.seen |= std::uint64_t{1} << age;
-  ++counts_.late;
-  if (counts_.missing > 0) --counts_.missing;  // numbers before the first one we heard were never counted as missing
+  if (number > from.first) ++counts_.late;
   return verdict::apply;
 }
 

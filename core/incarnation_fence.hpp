@@ -27,13 +27,14 @@ class incarnation_fence {
     std::uint64_t duplicates = 0;
     std::uint64_t stale = 0;
     std::uint64_t restarts = 0;  ///< newer incarnations
-    std::uint64_t missing = 0;   ///< numbers skipped, less those that came late
-    std::uint64_t late = 0;      ///< applied after a higher number
+    std::uint64_t skipped = 0;   ///< numbers that had not come when a higher one did
+    std::uint64_t late = 0;      ///< of these, applied since
   };
 
  private:
   struct state {
     std::uint64_t incarnation = 0;
+    std::uint64_t first = 0;  ///< number heard of this incarnation; those below it were never skipped
     std::uint64_t newest = 0;
     std::uint64_t seen = 0;  ///< bit i: number `newest` - i has come
   };

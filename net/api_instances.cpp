@@ -15,6 +15,7 @@ namespace kvc::net {
 namespace {
 
 constexpr whole_range ports{.least = 1, .most = 65'535};
+constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< of what a server says about itself: all of it is listed in one go
 constexpr whole_range ports_or_none{.least = 0, .most = 65'535};
 
 /// An optional text without the blanks around it; empty when it is absent or wrong.
@@ -69,6 +70,15 @@ void join_twins(std::vector<std::pair<std::string, std::string>>& metadata) {
   metadata = std::move(kept);
 }
 
+void check_length(const tape_value& body, const field_place& root, field_faults& faults, const core::mp_server& server) {
+  std::size_t bytes = server.instance_id.size() + server.ip.size() + server.p2p_advertised_url.size();
+  for (const auto& [name, value] : server.metadata) bytes += name.size() + value.size();
+  if (bytes > most_text_bytes) {
+    faults.add("value_error", root, "Value error, a registration may have at most " + std::to_string(most_text_bytes) + " bytes of text",
+               body, fault_context{"error"});
+  }
+}
+
 /// Fields in the order in which their faults are told.
 std::optional<core::mp_server> read_server(const tape_value& body, field_faults& faults) {
   const field_place root("body");
@@ -85,6 +95,7 @@ std::optional<core::mp_server> read_server(const tape_value& body, field_faults&
   if (const tape_value port = find_member(body, "mq_port"); port.is_present()) {
     server.mq_port = static_cast<std::uint16_t>(read_whole(port, field_place(root, "mq_port"), faults, ports_or_none).value_or(0));
   }
+  check_length(body, root, faults, server);
   if (!faults.empty()) return std::nullopt;
   return server;
 }

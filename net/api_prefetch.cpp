@@ -22,6 +22,8 @@
 namespace kvc::net {
 namespace {
 
+constexpr std::size_t most_submitted_bytes = std::size_t{256} << 10;  ///< of what a server answers
+constexpr std::size_t most_polled_bytes = std::size_t{1} << 20;       ///< the same: it may list the chunks
 constexpr std::size_t most_told_bytes = 1'024;  ///< of a server's answer, in ours
 
 /// What a server answered; absent: there is no such server.
@@ -62,6 +64,7 @@ struct outgoing_request {
   std::string_view method;  ///< a literal
   std::string target;
   std::string body;
+  std::size_t most_bytes = 0;  ///< of the answer
 };
 
 asio::awaitable<void> until_unwanted(outgoing_call& call) {
@@ -73,19 +76,19 @@ asio::awaitable<void> carry_out(coordinator_context& context, outgoing_request w
   using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
   auto first = co_await (context.calls.call(std::move(wanted.host), wanted.port, wanted.method, std::move(wanted.target),
-                                            std::move(wanted.body), as_duration(context.settings.call_timeout)) ||
+                                            std::move(wanted.body), as_duration(context.settings.call_timeout), wanted.most_bytes) ||
                          until_unwanted(end.call()));
   if (first.index() == 0) end.call().answer = std::get<0>(std::move(first));
 }
 
 /// Home lane. `method` is a literal.
 asio::awaitable<relayed> relay(coordinator_context& context, std::string_view instance_id, std::string_view method, std::string target,
-                               std::string body, std::stop_token client_left) {
+                               std::string body, std::size_t most_bytes, std::stop_token client_left) {
   const core::mp_member* member = context.tables.servers.find(instance_id);
   if (member == nullptr) co_return std::nullopt;
   ++context.tables.counters.prefetches;
   const auto call = std::make_shared<outgoing_call>(context.home.context.get_executor());
-  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body)};
+  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body), most_bytes};
   context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
   const std::stop_callback on_leaving(client_left, [call] {
     asio::post(call->unwanted.get_executor(), [call] {
@@ -114,7 +117,9 @@ http_reply submitted_reply(std::string_view instance_id, std::string_view answer
   const tape_value id = find_member(tree.root(), "request_id");
   const tape_value chunks = find_member(tree.root(), "chunks");
   const tape_value status = find_member(tree.root(), "status");
-  const bool is_sound = (!id.is_present() || id.is(tape_node::kind::string)) && (!chunks.is_present() || chunks.is_integer()) &&
+  field_faults unheard;
+  const auto count = chunks.is_present() ? read_whole(chunks, field_place("chunks"), unheard, {.least = 0}) : std::int64_t{0};
+  const bool is_sound = (!id.is_present() || id.is(tape_node::kind::string)) && count.has_value() &&
                         (!status.is_present() || status.is(tape_node::kind::string));
   if (!is_sound) return detail_reply(500, "the MP server's answer is not understood");
   http_reply reply;
@@ -123,7 +128,7 @@ http_reply submitted_reply(std::string_view instance_id, std::string_view answer
   out.member("instance_id", instance_id);
   out.member("request_id", id.is_present() ? id.text() : std::string_view());
   out.key("chunks");
-  out.signed_number(chunks.is_present() ? static_cast<std::int64_t>(chunks.node().bits) : 0);
+  out.signed_number(*count);
   out.member("status", status.is_present() ? status.text() : std::string_view("submitted"));
   out.end_object();
   return reply;
@@ -171,8 +176,9 @@ void read_prefetch(const tape_value& body, prefetch_order& wanted, field_faults&
 asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
                                                   prefetch_order& wanted) {
   const std::string_view id = wanted.instance_id;
-  const relayed answer = co_await on_home(
-      context, here, [&] { return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), request.client_left); });
+  const relayed answer = co_await on_home(context, here, [&] {
+    return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), most_submitted_bytes, request.client_left);
+  });
   if (!answer) co_return no_such_server(id);
   if (!*answer) co_return failed_call("submit to", id, answer->error().message());
   const http_client::answer& got = **answer;
@@ -185,14 +191,17 @@ asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, 
 asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
                                                 std::string_view instance_id, std::string_view request_id) {
   relayed answer = co_await on_home(context, here, [&] {
-    return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), request.client_left);
+    return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), most_polled_bytes,
+                 request.client_left);
   });
   if (!answer) co_return no_such_server(instance_id);
   if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());
   http_client::answer& got = **answer;
   if (got.status < 200) co_return failed_call("status from", instance_id, "HTTP " + std::to_string(got.status));
-  json_tree tree;
-  if (tree.parse(got.body)) co_return detail_reply(got.status, got.body);
+  auto tree = std::make_unique<json_tree>();
+  const bool is_json = co_await read_server_json(context, *tree, got.body);
+  drop_tree(context, std::move(tree), got.body.size());
+  if (!is_json) co_return detail_reply(got.status, got.body);
   co_return json_reply(std::move(got.body), got.status);
 }
 

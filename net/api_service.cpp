@@ -88,6 +88,8 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
     case endpoint::ready: return say_ready(context_, request, now);
     case endpoint::metrics: return metrics_reply(context_, now);
     case endpoint::openapi: return openapi_reply(context_.version);
+    case endpoint::docs:
+      return docs_reply();
     case endpoint::query_batch:
     case endpoint::register_publisher:
     case endpoint::unregister_publisher: break;

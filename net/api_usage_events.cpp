@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "net/answer_writer.hpp"
@@ -37,6 +38,8 @@ struct admitted {
 asio::awaitable<admitted> apply_batches(coordinator_context& context, const event_batches& all) {
   admitted counts;
   for (const event_batch& each : all.batches) {
+    // From the verdict to the last slice: what its sender tells next comes after the whole of it.
+    const sender_turns::turn turn = co_await context.event_turns.take(std::string(each.instance_id));
     const auto verdict = context.tables.fence.admit(each.instance_id, each.incarnation, each.number);
     if (verdict == core::incarnation_fence::verdict::duplicate) {
       ++counts.duplicates;

@@ -20,6 +20,8 @@ using steady = std::chrono::steady_clock;
 constexpr std::size_t keys_per_slice = 2'048;  ///< looked at, some 0.2 ms
 constexpr std::size_t keys_per_text = 512;     ///< written down in a turn
 constexpr std::size_t pieces_at_a_time = 4;    ///< each is some 2 MB of text while it is sent
+constexpr std::size_t most_answer_bytes = std::size_t{256} << 10;  ///< read in a turn
+constexpr std::chrono::minutes between_notices{10};
 
 /// A plan while it is sent.
 struct plan_in_hand {
@@ -54,8 +56,8 @@ asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_han
   body += "]}";
   ++tables.counters.deletions_sent;
   tables.counters.keys_sent += keys;
-  const auto answer = co_await context.calls.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body),
-                                                  as_duration(context.settings.call_timeout));
+  const auto answer = co_await context.deletions.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body),
+                                                      as_duration(context.settings.call_timeout), most_answer_bytes);
   if (answer && is_done(*answer)) co_return;
   ++tables.counters.deletions_failed;
   tables.evictions.failed(piece.id);
@@ -75,30 +77,43 @@ asio::awaitable<void> send_some(coordinator_context& context, std::shared_ptr<pl
   }
 }
 
-/// One cycle; the sending goes on beside the next one, which leaves out what is on its way.
-asio::awaitable<void> evict(coordinator_context& context) {
+/// A server to evict through that is not busy with deletions already; null when none of a few that chance has picked is.
+const core::mp_member* choose_server(coordinator_context& context) {
+  constexpr int most_picked = 8;
+  for (int picked = 0; picked < most_picked; ++picked) {
+    const core::mp_member* each = context.tables.servers.pick(context.random());
+    if (each == nullptr) return nullptr;
+    if (context.deletions.has_room(each->server.ip, each->server.http_port)) return each;
+  }
+  return nullptr;
+}
+
+/// One cycle; the sending goes on beside the next one, which leaves out what is on its way. Nothing is planned that could not be sent.
+/// `quiet_until`: when the want of servers may be told again.
+asio::awaitable<void> evict(coordinator_context& context, steady::time_point& quiet_until) {
   coordinator_tables& tables = context.tables;
   while (tables.evictions.expire(steady::now())) co_await yield_home(context);
+  const core::mp_member* chosen = choose_server(context);
+  if (chosen == nullptr) {
+    const bool is_alone = tables.servers.all().empty();
+    ++(is_alone ? tables.counters.cycles_alone : tables.counters.cycles_held_back);
+    const bool is_news = is_alone && tables.usage.size() != 0 && steady::now() >= quiet_until;
+    if (!is_news) co_return;
+    quiet_until = steady::now() + between_notices;
+    log::warn(log::module::fleet, "no mp server to evict through", {{"keys", tables.usage.size()}});
+    co_return;
+  }
+  const auto plan = std::make_shared<plan_in_hand>();
+  plan->instance = chosen->server.instance_id;
+  plan->host = chosen->server.ip;
+  plan->port = chosen->server.http_port;
   tables.evictions.begin();
   while (!tables.evictions.step(keys_per_slice)) co_await yield_home(context);
   const auto stopping = co_await asio::this_coro::cancellation_state;
   if (stopping.cancelled() != asio::cancellation_type::none) co_return;
   const auto pieces = tables.evictions.take_pieces(steady::now());
   if (pieces.empty()) co_return;
-  const core::mp_member* chosen = tables.servers.pick(context.random());
-  if (chosen == nullptr) {
-    log::warn(log::module::fleet, "no mp server to evict through", {{"pieces", pieces.size()}});
-    for (const auto& each : pieces) {
-      tables.evictions.failed(each.id);
-      co_await yield_home(context);
-    }
-    co_return;
-  }
-  const auto plan = std::make_shared<plan_in_hand>();
   plan->pieces.assign(pieces.begin(), pieces.end());
-  plan->instance = chosen->server.instance_id;
-  plan->host = chosen->server.ip;
-  plan->port = chosen->server.http_port;
   log::info(log::module::fleet, "evicting", {{"instance", plan->instance}, {"pieces", pieces.size()}});
   for (std::size_t i = 0; i < std::min(pieces_at_a_time, pieces.size()); ++i) {
     context.home.tasks.spawn("eviction sender", send_some(context, plan));
@@ -110,10 +125,11 @@ asio::awaitable<void> evict(coordinator_context& context) {
 asio::awaitable<void> eviction_loop(coordinator_context& context) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  steady::time_point quiet_until = steady::time_point::min();
   for (;;) {
     const bool goes_on = co_await pause(context, as_duration(context.settings.eviction_check_interval));
     if (!goes_on) break;
-    if (!context.tables.holds_eviction()) co_await evict(context);
+    if (!context.tables.holds_eviction()) co_await evict(context, quiet_until);
   }
   context.is_stopping = true;
 }

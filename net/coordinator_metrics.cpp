@@ -106,7 +106,9 @@ void write_usage(exposition& page, const coordinator_tables& tables) {
 
 void write_eviction(exposition& page, const coordinator_tables& tables) {
   const core::eviction_counters& counted = tables.evictions.counters();
-  page.counter("kvc_coordinator_eviction_cycles_total", "Eviction cycles", counted.cycles);
+  page.counter("kvc_coordinator_eviction_cycles_total", "Eviction cycles", counted.cycles + tables.counters.cycles_alone);
+  page.counter("kvc_coordinator_eviction_cycles_skipped_total", "Times nothing was planned, as no server could be asked",
+               tables.counters.cycles_alone + tables.counters.cycles_held_back);
   page.counter("kvc_coordinator_evictions_planned_total", "Keys chosen for deletion", counted.planned);
   page.counter("kvc_coordinator_evictions_sent_total", "Keys sent to a server for deletion", tables.counters.keys_sent);
   page.counter("kvc_coordinator_evictions_confirmed_total", "Keys in flight whose deletion was told", tables.usage.counters().confirmed);
@@ -124,6 +126,9 @@ void write_resync(exposition& page, const coordinator_tables& tables) {
   page.gauge("kvc_coordinator_resync_pages", "Pages listed", of(tables.resync_pages));
   page.gauge("kvc_coordinator_resync_servers_failed", "Servers whose listing failed", of(tables.resync_servers_failed));
   page.counter("kvc_coordinator_resync_keys_total", "Keys that the listing has brought", counted.seeded);
+  page.counter("kvc_coordinator_resync_deleted_total", "Listed objects whose deletion was told meanwhile", counted.seeds_deleted);
+  page.counter("kvc_coordinator_resync_forgotten_removals_total", "Deletions during the listing that could not be remembered",
+               counted.forgotten_removals);
   page.counter("kvc_coordinator_resync_bad_entries_total", "Listed entries that were no objects", tables.counters.resync_bad_entries);
 }
 
@@ -159,7 +164,8 @@ void write_batches(exposition& page, const coordinator_tables& tables) {
   page.counter("kvc_coordinator_fenced_applied_total", "Batches with an incarnation that were applied", fenced.applied);
   page.counter("kvc_coordinator_fenced_duplicates_total", "Batches with an incarnation that had come before", fenced.duplicates);
   page.counter("kvc_coordinator_fenced_stale_total", "Batches of an ended incarnation", fenced.stale);
-  page.counter("kvc_coordinator_fenced_missing_total", "Numbers of an incarnation that have not come", fenced.missing);
+  page.counter("kvc_coordinator_fenced_skipped_total", "Numbers of an incarnation that had not come when a higher one did", fenced.skipped);
+  page.counter("kvc_coordinator_fenced_late_total", "Skipped numbers that came late and were applied", fenced.late);
 }
 
 void write_blend(exposition& page, const coordinator_tables& tables) {
@@ -168,6 +174,7 @@ void write_blend(exposition& page, const coordinator_tables& tables) {
   page.gauge("kvc_coordinator_blend_bytes", "Memory of the directory", of(tables.blend.memory_bytes()));
   page.counter("kvc_coordinator_blend_inserted_total", "New chunks", counted.inserted);
   page.counter("kvc_coordinator_blend_skipped_ranges_total", "Ranges with another number of keys than chunks", counted.skipped_ranges);
+  page.counter("kvc_coordinator_blend_refused_keys_total", "Object keys that were too long or had no room", counted.refused_keys);
   page.counter("kvc_coordinator_blend_removed_total", "Chunks taken back", counted.removed);
   page.counter("kvc_coordinator_blend_evicted_total", "Chunks dropped because of the bound", counted.evicted);
   page.counter("kvc_coordinator_blend_found_total", "Chunks found by queries", counted.found);
@@ -188,7 +195,7 @@ asio::awaitable<std::string> coordinator_metrics(const coordinator_context& cont
   page.counter("kvc_coordinator_prefetches_failed_total", "Those without an answer", context.tables.counters.prefetches_failed);
   page.counter("kvc_coordinator_quota_file_failures_total", "Times the quota file could not be written", context.saved_quotas.failures());
   page.counter("kvc_coordinator_bodies_read_aside_total", "Bodies too long for a turn of a lane, read beside them", context.aside.pieces());
-  page.gauge("kvc_coordinator_calls", "Calls to MP servers at this moment", of(context.calls.in_use()));
+  page.gauge("kvc_coordinator_calls", "Calls to MP servers at this moment", of(context.calls.in_use() + context.deletions.in_use()));
   co_return text;
 }
 

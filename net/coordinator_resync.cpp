@@ -1,4 +1,6 @@
 // The listing at the start: what the machine in core/resync_fsm wants, done over HTTP.
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +22,14 @@ using steady = std::chrono::steady_clock;
 using action = core::resync_fsm::action;
 
 constexpr std::size_t entries_per_slice = 512;
+constexpr std::size_t most_entry_bytes = 4'096;  ///< of text: a key may be some 1,000 bytes long, and adapters add members of their own
+constexpr std::size_t least_page_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_page_bytes = std::size_t{256} << 20;
+
+/// How long the text of a page may be; servers that send more entries than asked for are not listened to for ever.
+std::size_t page_bytes(std::size_t entries) {
+  return std::clamp(entries * most_entry_bytes, least_page_bytes, most_page_bytes);
+}
 
 std::vector<std::string> registered(const coordinator_context& context) {
   std::vector<std::string> ids;
@@ -65,24 +75,29 @@ asio::awaitable<action> ask(coordinator_context& context, core::resync_fsm& mach
   const std::uint16_t port = member->server.http_port;
   std::string target = "/cache/objects?page_size=" + std::to_string(context.settings.resync_page_size);
   if (machine.token()) target += "&page_token=" + percent_encoded(*machine.token());
-  const auto answer = co_await context.calls.call(std::move(host), port, "GET", std::move(target), std::string(),
-                                                  as_duration(context.settings.call_timeout));
+  const auto answer =
+      co_await context.calls.call(std::move(host), port, "GET", std::move(target), std::string(),
+                                  as_duration(context.settings.call_timeout), page_bytes(context.settings.resync_page_size));
   std::string why;
-  json_tree tree;
+  auto tree = std::make_unique<json_tree>();
+  bool is_json = false;
+  if (answer && answer->status / 100 == 2) is_json = co_await read_server_json(context, *tree, answer->body);
   if (!answer) {
     why = answer.error().message();
   } else if (answer->status / 100 != 2) {
     why = "status " + std::to_string(answer->status);
-  } else if (tree.parse(answer->body)) {
+  } else if (!is_json) {
     why = "the page is not JSON";
   } else {
-    const tape_value token = find_member(tree.root(), "next_page_token");
+    const tape_value token = find_member(tree->root(), "next_page_token");
     const bool is_token = !token.has_value() || token.is(tape_node::kind::string);
     bool is_page = false;
-    if (is_token) is_page = co_await seed_page(context, tree.root());
+    if (is_token) is_page = co_await seed_page(context, tree->root());
     if (is_page) {
       const auto next = token.has_value() ? std::optional<std::string_view>(token.text()) : std::nullopt;
-      co_return machine.on_page(steady::now(), next, registered(context));
+      const action then = machine.on_page(steady::now(), next, registered(context));
+      drop_tree(context, std::move(tree), answer->body.size());
+      co_return then;
     }
     why = "this is no page of a listing";
   }

@@ -1,6 +1,8 @@
 // Everything the fleet coordinator knows, in one place, on one lane.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/blend_table.hpp"
@@ -23,6 +25,8 @@ struct coordinator_counters {
   std::uint64_t timed_out = 0;  ///< servers that fell silent
   std::uint64_t heartbeats = 0;
   std::uint64_t unknown_heartbeats = 0;
+  std::uint64_t cycles_alone = 0;      ///< of eviction, without a server
+  std::uint64_t cycles_held_back = 0;  ///< of eviction, as servers were busy with deletions
   std::uint64_t keys_sent = 0;         ///< for deletion
   std::uint64_t deletions_sent = 0;    ///< requests
   std::uint64_t deletions_failed = 0;  ///< requests
@@ -31,12 +35,21 @@ struct coordinator_counters {
   std::uint64_t resync_bad_entries = 0;
 };
 
+/// What bounds the ledger: the number of keys, and memory enough for as many, whose hashes may be longer than their records hold.
+[[nodiscard]] inline core::usage_ledger::limits ledger_limits(const coordinator_settings& settings) {
+  constexpr std::size_t bytes_per_key = 128;
+  core::usage_ledger::limits bounds;
+  bounds.keys = settings.max_keys;
+  bounds.bytes = std::max(bounds.bytes, settings.max_keys * bytes_per_key);
+  return bounds;
+}
+
 /// The tables. Lane: the coordinator's home lane, all of it; work on it is done in slices of well under a millisecond.
 struct coordinator_tables {
   /// `secret`: random bits that spread the blend table.
   coordinator_tables(const coordinator_settings& settings, std::uint64_t secret)
       : servers({.timeout = as_duration(settings.instance_timeout)}),
-        usage({.keys = settings.max_keys}),
+        usage(ledger_limits(settings)),
         evictions(usage, quotas,
                   {.ratio = settings.eviction_ratio, .watermark = settings.trigger_watermark, .unit = settings.eviction_unit}),
         blend({.chunk_tokens = settings.blend_chunk_size, .most_chunks = settings.blend_max_chunks, .seed = secret}) {}

@@ -17,6 +17,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "net/host_text.hpp"
 #include "net/name_lookup.hpp"
 
 namespace kvc::net {
@@ -29,15 +30,15 @@ using response_parser = http::response_parser<http::string_body>;
 
 namespace {
 
-constexpr std::uint64_t max_body_bytes = 256ULL << 20;
 constexpr std::uint32_t max_header_bytes = 64U << 10;
 constexpr std::size_t chunk_bytes = 64U << 10;
 constexpr int most_interim_answers = 8;  ///< to one request
 
-/// The transport's words for "too late" and "stop" become ours; everything else passes.
+/// The transport's words for "too late", "stop" and "too long" become ours; everything else passes.
 error_code translate(error_code low) {
   if (low == beast::error::timeout) return errc::timed_out;
   if (low == asio::error::operation_aborted) return errc::cancelled;
+  if (low == http::error::body_limit) return errc::message_too_large;
   return low;
 }
 
@@ -82,13 +83,16 @@ struct http_client::state {
   asio::awaitable<error_code> resolve(std::vector<tcp::endpoint>& found, time_point deadline);
   asio::awaitable<error_code> open(time_point deadline);
   asio::awaitable<error_code> receive(response_parser& parser, bool& heard);
-  asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, std::optional<response_parser>& parser, bool& heard);
+  asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, std::size_t most_bytes,
+                                       std::optional<response_parser>& parser, bool& heard);
 };
 
 /// All addresses of the host.
 asio::awaitable<error_code> http_client::state::resolve(std::vector<tcp::endpoint>& found, time_point deadline) {
+  const auto wanted = host_to_find(host);
+  if (!wanted) co_return error_code(asio::error::host_not_found);
   name_lookup names(executor);
-  const auto addresses = co_await names.find(host, deadline);
+  const auto addresses = co_await names.find(std::string(*wanted), deadline);
   if (addresses.has_error()) co_return addresses.error();
   for (const asio::ip::address& each : *addresses) found.emplace_back(each, port);
   co_return error_code{};
@@ -104,10 +108,12 @@ asio::awaitable<error_code> http_client::state::open(time_point deadline) {
     failed = co_await stopped();
     if (failed) break;
     close();
-    stream.expires_at(deadline);
+    // One that does not answer leaves the others their share of the time.
+    const auto left = deadline - std::chrono::steady_clock::now();
+    stream.expires_after(left / static_cast<int>(candidates.size() - i));
     failed = error_code{};
     co_await stream.async_connect(candidates[i], asio::redirect_error(asio::use_awaitable, failed));
-    if (!failed || failed == beast::error::timeout || failed == asio::error::operation_aborted) break;
+    if (!failed || failed == asio::error::operation_aborted) break;
   }
   if (failed) {
     close();
@@ -148,7 +154,7 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
 }
 
 /// Sends a request and reads its answer; interim ones (1xx) before it are passed over.
-asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body,
+asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body, std::size_t most_bytes,
                                                          std::optional<response_parser>& parser, bool& heard) {
   error_code failed;
   const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
@@ -156,7 +162,7 @@ asio::awaitable<error_code> http_client::state::exchange(std::string_view head, 
   if (failed) co_return failed;
   for (int interim = 0; interim <= most_interim_answers; ++interim) {
     parser.emplace();
-    parser->body_limit(max_body_bytes);
+    parser->body_limit(most_bytes);
     parser->header_limit(max_header_bytes);
     parser->skip(head.starts_with("HEAD "));
     failed = co_await receive(*parser, heard);
@@ -172,15 +178,14 @@ http_client::http_client(http_client&&) noexcept = default;
 http_client& http_client::operator=(http_client&&) noexcept = default;
 
 asio::awaitable<result<http_client::answer>> http_client::call(std::string_view method, std::string target, std::string body,
-                                                               std::chrono::steady_clock::duration patience,
-                                                               std::string_view content_type) {
+                                                               std::chrono::steady_clock::duration patience, std::string_view content_type,
+                                                               std::size_t most_bytes) {
   state& self = *state_;
   const time_point deadline = std::chrono::steady_clock::now() + patience;
+  const auto host = host_to_find(self.host);
+  if (!host) co_return error_code(asio::error::host_not_found);
   std::string head;
-  const bool is_bare_v6 = self.host.find(':') != std::string::npos;
-  const std::string host = is_bare_v6 ? "[" + self.host + "]" : self.host;
-  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(host);
-  head.append(":").append(std::to_string(self.port)).append("\r\n");
+  head.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(host_field(*host, self.port)).append("\r\n");
   if (!body.empty() || method == "POST" || method == "PUT") {
     head.append("Content-Type: ").append(content_type).append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n");
   }
@@ -196,7 +201,7 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
     self.stream.expires_at(deadline);
     bool heard = false;
     std::optional<response_parser> parser;
-    failed = co_await self.exchange(head, body, parser, heard);
+    failed = co_await self.exchange(head, body, most_bytes, parser, heard);
     if (failed) {
       self.close();
       // Only a connection that was good before, and said nothing since, may be tried again without asking twice for the same thing.

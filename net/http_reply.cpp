@@ -96,6 +96,12 @@ http_reply ok_reply(std::string body, wire_form form) {
   return reply;
 }
 
+http_reply failed_reply() {
+  http_reply reply = ok_reply("Internal Server Error", wire_form::text);
+  reply.status = 500;
+  return reply;
+}
+
 http_reply stream_reply(std::shared_ptr<http_body> body, wire_form form) {
   http_reply reply;
   reply.form = form;

@@ -31,6 +31,9 @@ void write_refusal(answer_writer& out, const refusal& why);
 /// 503 with this body: for readiness, whose answer is a refusal and a report at once.
 [[nodiscard]] http_reply not_ready_reply(std::string body, wire_form form);
 
+/// 500 for a handler that failed, in the words that clients of the coordinator know: what went wrong is for the log.
+[[nodiscard]] http_reply failed_reply();
+
 /// 200 with a body that is made while it is sent.
 [[nodiscard]] http_reply stream_reply(std::shared_ptr<http_body> body, wire_form form);
 

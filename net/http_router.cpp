@@ -27,6 +27,8 @@ constexpr std::array routes{
     route_entry{"GET", "/ready", endpoint::ready, route::inspect, access::open, "Whether answers are complete enough to be relied on"},
     route_entry{"GET", "/metrics", endpoint::metrics, route::metrics, access::open, "Counters in the Prometheus text format"},
     route_entry{"GET", "/openapi.json", endpoint::openapi, route::inspect, access::open, "This description"},
+    route_entry{"GET", "/docs", endpoint::docs, route::inspect, access::open, "The routes of this description, as a page for people"},
+    route_entry{"GET", "/redoc", endpoint::docs, route::inspect, access::open, "The same page"},
 };
 
 }  // namespace

@@ -12,8 +12,21 @@ namespace kvc::net {
 
 /// What can be asked. Aliases of a path share one.
 enum class endpoint : std::uint8_t {
-  query, query_by_hash, query_batch, register_publisher, unregister_publisher, services, workers, global_view, dump, alive, health, ready,
-  metrics, openapi,
+  query,
+  query_by_hash,
+  query_batch,
+  register_publisher,
+  unregister_publisher,
+  services,
+  workers,
+  global_view,
+  dump,
+  alive,
+  health,
+  ready,
+  metrics,
+  openapi,
+  docs,
 };
 
 /// Who may use a route once tokens are configured.

@@ -2,6 +2,7 @@
 #include "net/http_session.hpp"
 
 #include <cerrno>
+#include <exception>
 #include <optional>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "net/http_reply.hpp"
 #include "net/http_session_state.hpp"
 #include "net/log.hpp"
 
@@ -32,9 +34,17 @@ struct waiting_reply {
 
 asio::awaitable<void> answer_for(http_service& service, lane& here, std::shared_ptr<http_exchange> asked,
                                  std::shared_ptr<waiting_reply> into) {
-  http_reply reply = co_await service.answer(here, asked->request, asked->plan);
+  http_reply reply;
+  std::exception_ptr failure;
+  try {
+    reply = co_await service.answer(here, asked->request, asked->plan);
+  } catch (...) {
+    failure = std::current_exception();
+    reply = failed_reply();
+  }
   into->reply = std::move(reply);
   into->alarm.cancel();
+  if (failure) std::rethrow_exception(failure);  // its scope logs it
 }
 
 /// Lets `total` reach the operation in hand only while nothing is owed to the client; `terminal` always passes.

@@ -19,7 +19,7 @@ namespace kvc::net {
 class json_tree {
  public:
   static constexpr std::size_t max_nodes = 8U << 20;
-  static constexpr std::size_t max_depth = 24;
+  static constexpr std::size_t max_depth = 200;
 
   struct failure {
     std::size_t offset = 0;  ///< byte of the text

@@ -19,6 +19,7 @@ using steady = std::chrono::steady_clock;
 using enum core::replica_kind;
 using enum core::replica_state;
 
+constexpr std::size_t most_look_bytes = std::size_t{4} << 20;  ///< of an answer about many keys, or of the page of metrics
 constexpr std::chrono::milliseconds first_look_after{10};
 constexpr std::chrono::milliseconds longest_between_looks{500};
 constexpr std::size_t most_list_bytes = 6 * 1'024;     ///< of keys in one target: proxies take 8 KiB of request line
@@ -66,7 +67,7 @@ asio::awaitable<result<master_executor::refusal>> master_executor::look_at(const
   std::vector<std::string> asked_for;
   for (const std::size_t each : places) asked_for.push_back(keys[each]);
   const time_point asked = steady::now();
-  auto answer = co_await caller_.call("GET", locate_target({}, asked_for, tenant), std::string(), deadline);
+  auto answer = co_await caller_.call("GET", locate_target({}, asked_for, tenant), std::string(), deadline, most_look_bytes);
   if (!answer) co_return answer.error();
   if (answer->status == 404 && places.size() == 1) {  // the whole list was not found
     found[places.front()].is_known = true;
@@ -118,7 +119,7 @@ asio::awaitable<error_code> master_executor::look_alone(const std::string& key, 
   const auto target = touch_target({}, key, tenant);
   if (!target) co_return error_code();  // unknown
   const time_point asked = steady::now();
-  const auto answer = co_await caller_.call("GET", *target, std::string(), deadline);
+  const auto answer = co_await caller_.call("GET", *target, std::string(), deadline, most_look_bytes);
   if (!answer) co_return answer.error();
   found = read_single(answer->status, answer->body);
   found.asked = asked;
@@ -190,7 +191,7 @@ asio::awaitable<void> master_executor::touch(const promotion_order& order, std::
 
 /// Whether the master has refused promotions for want of memory since the order began; the first call of an order only learns the number.
 asio::awaitable<bool> master_executor::sees_pressure(time_point deadline, std::optional<std::uint64_t>& at_first) {
-  const auto page = co_await caller_.call("GET", "/metrics", std::string(), deadline);
+  const auto page = co_await caller_.call("GET", "/metrics", std::string(), deadline, most_look_bytes);
   if (!page || page->status != 200) co_return false;
   refused_ = read_watermark_rejections(page->body);
   if (!at_first || refused_ < *at_first) at_first = refused_;  // less: the master has begun anew

@@ -38,12 +38,17 @@ class mp_caller {
   mp_caller(const mp_caller&) = delete;
   mp_caller& operator=(const mp_caller&) = delete;
 
-  /// One request and its whole answer within `patience`, waiting for a connection included. Errors: `timed_out`, `cancelled`, `overloaded`
-  /// (too many calls wait), or the transport's own.
+  static constexpr std::size_t most_answer_bytes = std::size_t{1} << 20;  ///< unless a call says otherwise
+
+  /// One request and its whole answer, of at most `most_bytes`, within `patience`, waiting for a connection included. Errors: `timed_out`,
+  /// `cancelled`, `overloaded` (too many calls wait), or those of `http_client`.
   [[nodiscard]] asio::awaitable<result<http_client::answer>> call(std::string host, std::uint16_t port, std::string_view method,
                                                                   std::string target, std::string body,
-                                                                  std::chrono::steady_clock::duration patience);
+                                                                  std::chrono::steady_clock::duration patience,
+                                                                  std::size_t most_bytes = most_answer_bytes);
 
+  /// Whether a call to a server would begin at once.
+  [[nodiscard]] bool has_room(const std::string& host, std::uint16_t port) const { return has_room(address(host, port)); }
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 

@@ -6,6 +6,7 @@
 
 #include "net/answer_writer.hpp"
 #include "net/coordinator_openapi.hpp"
+#include "net/coordinator_router.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
 #include "net/store_openapi.hpp"
@@ -136,9 +137,10 @@ shapes shapes_of(endpoint which) {
   }
 }
 
-void append_content(std::string& out, std::string_view schema, bool is_text) {
-  if (is_text) {
-    out += R"("content":{"text/plain":{"schema":{"type":"string"}}})";
+/// `text`: the type of a text; empty: the schema says what it looks like.
+void append_content(std::string& out, std::string_view schema, std::string_view text = {}) {
+  if (!text.empty()) {
+    out.append(R"("content":{")").append(text).append(R"(":{"schema":{"type":"string"}}})");
     return;
   }
   const std::string reference = R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
@@ -156,6 +158,11 @@ void append_filters(std::string& out) {
   out += ',';
 }
 
+std::string_view text_of(endpoint which) {
+  if (which == endpoint::metrics) return "text/plain";
+  return which == endpoint::docs ? "text/html" : std::string_view();
+}
+
 void append_route(std::string& out, const route_entry& route) {
   const shapes bodies = shapes_of(route.endpoint);
   const std::string method = route.method == "POST" ? "post" : "get";
@@ -169,13 +176,13 @@ void append_route(std::string& out, const route_entry& route) {
   }
   if (!bodies.asked.empty()) {
     out += R"("requestBody":{"required":true,)";
-    append_content(out, bodies.asked, false);
+    append_content(out, bodies.asked);
     out += "},";
   }
   out += R"("responses":{"200":{"description":"The answer",)";
-  append_content(out, bodies.answered, route.endpoint == endpoint::metrics);
+  append_content(out, bodies.answered, text_of(route.endpoint));
   out += R"(},"default":{"description":"Why there is none",)";
-  append_content(out, "Error", false);
+  append_content(out, "Error");
   out += "}}}}";
 }
 
@@ -203,6 +210,23 @@ http_reply openapi_reply(std::string_view version) {
   append_coordinator_schemas(body);
   body += "}}}";
   return ok_reply(std::move(body), wire_form::json);
+}
+
+http_reply docs_reply() {
+  std::string body =
+      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>KV Conductor</title>\n<h1>KV Conductor</h1>\n"
+      "<p>All of it, with members and answers, is in the description: <a href=\"openapi.json\">openapi.json</a> (OpenAPI "
+      "3.1).</p>\n<table>\n";
+  // Nothing in methods, paths and summaries means anything to HTML.
+  const auto add = [&body](std::string_view method, std::string_view path, std::string_view summary) {
+    body.append("<tr><td>").append(method).append("<td><code>").append(path).append("</code><td>").append(summary).append("\n");
+  };
+  for (const route_entry& each : all_routes()) add(each.method, each.path, each.summary);
+  for (const coordinator_route& each : coordinator_routes()) add(each.method, each.path, each.summary);
+  body += "</table>\n</html>\n";
+  http_reply reply = ok_reply(std::move(body), wire_form::text);
+  reply.content_type = "text/html; charset=utf-8";
+  return reply;
 }
 
 }  // namespace kvc::net

@@ -10,4 +10,8 @@ namespace kvc::net {
 /// GET /openapi.json: always JSON. `version` is the server's. Pure.
 [[nodiscard]] http_reply openapi_reply(std::string_view version);
 
+/// GET /docs and GET /redoc: the routes of the index and the coordinator as a page that leads to the description, and fetches nothing from
+/// anywhere. Pure.
+[[nodiscard]] http_reply docs_reply();
+
 }  // namespace kvc::net

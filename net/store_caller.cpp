@@ -41,14 +41,14 @@ asio::awaitable<bool> store_caller::find_leader(steady::time_point deadline) {
 }
 
 asio::awaitable<result<http_client::answer>> store_caller::call(std::string_view method, std::string target, std::string body,
-                                                                steady::time_point deadline) {
+                                                                steady::time_point deadline, std::size_t most_bytes) {
   for (unsigned moves = 0;;) {
     const auto patience = std::min<steady::duration>(patience_, deadline - steady::now());
     if (patience <= steady::duration::zero()) co_return error_code(errc::timed_out);
     const store_url asked = at_;
     std::string whole = asked.path + target;
     if (whole.empty()) whole = "/";
-    auto answer = co_await calls_.call(asked.host, asked.port, method, std::move(whole), body, patience);
+    auto answer = co_await calls_.call(asked.host, asked.port, method, std::move(whole), body, patience, most_bytes);
     if (who_ == led_by::one_server) co_return answer;
     if (!answer && answer.error() == errc::cancelled) co_return answer.error();
     const bool leads = answer && answer->status != not_leading;

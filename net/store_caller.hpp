@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,11 +30,12 @@ class store_caller {
   store_caller(asio::any_io_executor executor, store_url url, duration patience, led_by who)
       : executor_(executor), url_(std::move(url)), at_(url_), patience_(patience), who_(who), calls_(executor, limits()) {}
 
-  /// One request and its answer, by `deadline`; `target` goes behind the store's path, and the root is asked for where both are empty.
-  /// Where servers elect one of them, one that says it does not lead (503) is asked who does, and the request goes there, again and again
-  /// until the deadline, since there may be no leader for a while. Errors: those of mp_caller.
+  /// One request and its answer, of at most `most_bytes`, by `deadline`; `target` goes behind the store's path, and the root is asked for
+  /// where both are empty. Where servers elect one of them, one that says it does not lead (503) is asked who does, and the request goes
+  /// there, again and again until the deadline, since there may be no leader for a while. Errors: those of mp_caller.
   [[nodiscard]] asio::awaitable<result<http_client::answer>> call(std::string_view method, std::string target, std::string body,
-                                                                  std::chrono::steady_clock::time_point deadline);
+                                                                  std::chrono::steady_clock::time_point deadline,
+                                                                  std::size_t most_bytes = mp_caller::most_answer_bytes);
 
   [[nodiscard]] const store_url& url() const noexcept { return url_; }
   /// Which server is asked at the moment.

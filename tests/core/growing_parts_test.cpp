@@ -11,6 +11,7 @@
 #include "core/arena.hpp"
 #include "core/gradual_map.hpp"
 #include "core/paged_list.hpp"
+#include "core/slab.hpp"
 
 namespace kvc::test {
 
@@ -144,6 +145,26 @@ BOOST_AUTO_TEST_CASE(elements_of_a_paged_list_stay_where_they_are) {
   BOOST_TEST(&list[0] == &first);
   BOOST_TEST(list[0] == 7);
   BOOST_TEST(list[100] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(records_given_back_take_memory_in_small_pieces) {
+  // A list of free numbers in one piece would be copied as a whole while a lane deletes millions of keys.
+  constexpr std::uint32_t all = 300'000;
+  slab<std::uint64_t> records;
+  for (std::uint32_t i = 0; i < all; ++i) BOOST_REQUIRE(records.take() == i);
+  std::size_t longest = 0;
+  for (std::uint32_t i = 0; i < all; ++i) {
+    const std::size_t before = records.bytes();
+    records.give_back(i);
+    longest = std::max(longest, records.bytes() - before);
+  }
+  BOOST_TEST(longest <= 128U << 10);
+  BOOST_TEST(records.size() == 0U);
+
+  std::vector<bool> taken(all);
+  for (std::uint32_t i = 0; i < all; ++i) taken[records.take()] = true;
+  BOOST_TEST((std::ranges::find(taken, false) == taken.end()), "each number is given out once");
+  BOOST_TEST(records.take() == all);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,13 @@
 // What MP servers tell about objects, over sockets: /quota/events and the later forms of it.
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/coordinator_tables.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
 
 namespace {
@@ -244,6 +246,25 @@ BOOST_AUTO_TEST_CASE(batches_with_a_fault_change_nothing) {
   }
   BOOST_TEST(service.metric("kvc_coordinator_keys") == 0);
   BOOST_TEST(service.metric("kvc_coordinator_fenced_applied_total") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_did_not_come_is_counted_by_two_rising_numbers) {
+  // Whoever watches them takes a fall for a restart of the service.
+  coordinator_fixture service;
+  for (const auto& [incarnation, number] : {std::pair{1, 5}, {1, 4}, {1, 10}, {1, 7}, {2, 3}, {2, 1}}) {
+    BOOST_TEST(service.call("POST", "/events", batches_text(incarnation, number, "access", entry_text("aa", 0))).status == 200);
+  }
+  BOOST_TEST(service.metric("kvc_coordinator_fenced_skipped_total") == 4);
+  BOOST_TEST(service.metric("kvc_coordinator_fenced_late_total") == 1, "what was sent before the first one heard was never skipped");
+  BOOST_TEST(service.metric("kvc_coordinator_fenced_applied_total") == 6);
+}
+
+BOOST_AUTO_TEST_CASE(the_memory_of_the_ledger_is_enough_for_the_keys_allowed) {
+  kvc::net::coordinator_settings settings;
+  BOOST_TEST(kvc::net::ledger_limits(settings).bytes == std::size_t{2} << 30);
+  settings.max_keys = 100'000'000;
+  BOOST_TEST(kvc::net::ledger_limits(settings).keys == 100'000'000U);
+  BOOST_TEST(kvc::net::ledger_limits(settings).bytes >= 100'000'000U * std::size_t{100});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

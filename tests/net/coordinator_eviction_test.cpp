@@ -3,6 +3,7 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/json/array.hpp>
@@ -221,6 +222,45 @@ BOOST_AUTO_TEST_CASE(heartbeats_are_answered_while_a_large_plan_is_made) {
   BOOST_TEST(service.call("PUT", "/instances/a/heartbeat").status == 200);
   server.resume();
   BOOST_TEST(service.reaches("kvc_coordinator_evictions_sent_total", 50'000));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_server_nothing_is_planned) {
+  // Planning looks at every key of a tenant, and each cycle would do it again for nothing.
+  coordinator_fixture service(evicting());
+  service.call("POST", "/quota/events", batch_text(1, stores(0, 2)));
+  BOOST_TEST(service.reaches("kvc_coordinator_eviction_cycles_skipped_total", 3));
+  BOOST_TEST(service.metric("kvc_coordinator_eviction_cycles_total") >= 3);
+  BOOST_TEST(service.metric("kvc_coordinator_evictions_planned_total") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(deletions_leave_room_for_other_calls) {
+  // A server that takes long to delete still gets the prefetches that clients want of it.
+  coordinator_fixture service(evicting());
+  stub_mp_server server;
+  server.hold();
+  service.join("a", server.port());
+  for (int i = 0; i < 4; ++i) {
+    service.call("POST", "/quota/events", batch_text(static_cast<std::uint64_t>(i) + 1, stores(i, i + 1)));
+    BOOST_REQUIRE(service.reaches("kvc_coordinator_deletion_requests_total", i + 1));
+  }
+  service.call("POST", "/quota/events", batch_text(5, stores(4, 9)));
+  BOOST_TEST(service.reaches("kvc_coordinator_eviction_cycles_skipped_total", 3));
+  BOOST_TEST(service.metric("kvc_coordinator_deletion_requests_total") == 4);
+
+  std::jthread client([&] { service.call("POST", "/cache/prefetches", R"({"instance_id":"a","model_name":"m","world_size":1})"); });
+  BOOST_TEST(server.wait_for(5).back().target == "/cache/prefetches");
+  server.resume();
+  BOOST_TEST(service.reaches("kvc_coordinator_deletion_requests_total", 5));
+}
+
+BOOST_AUTO_TEST_CASE(an_endless_answer_to_a_deletion_is_none) {
+  coordinator_fixture service(evicting());
+  stub_mp_server server([](const stub_mp_server::asked&) -> stub_mp_server::told {
+    return {200, R"({"ok":true,"x":")" + std::string(300'000, 'x') + R"("})"};
+  });
+  service.join("a", server.port());
+  service.call("POST", "/quota/events", batch_text(1, stores(0, 1)));
+  BOOST_TEST(service.reaches("kvc_coordinator_deletion_requests_failed_total", 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

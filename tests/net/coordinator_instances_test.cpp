@@ -280,4 +280,22 @@ BOOST_AUTO_TEST_CASE(one_lane_answers_like_two) {
   BOOST_TEST(service.metric("kvc_coordinator_keys") == 1);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_server_says_about_itself_is_bounded) {
+  // All of it is in every list of servers.
+  coordinator_fixture service;
+  const auto join = [&](std::size_t bytes) {
+    return service.call("POST", "/instances", R"({"ip":"x","http_port":1,"metadata":{"a":")" + std::string(bytes, 'x') + R"("}})");
+  };
+  BOOST_TEST(join(65'000).status == 200);
+  const raw_answer refused = join(66'000);
+  BOOST_TEST(refused.status == 422);
+  BOOST_TEST(json_of(refused).at("detail").at(0).at("type").as_string() == "value_error");
+}
+
+BOOST_AUTO_TEST_CASE(members_nobody_knows_may_be_nested_deep) {
+  coordinator_fixture service;
+  const std::string deep = std::string(150, '[') + std::string(150, ']');
+  BOOST_TEST(service.call("POST", "/instances", R"({"ip":"x","http_port":1,"more":)" + deep + "}").status == 200);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

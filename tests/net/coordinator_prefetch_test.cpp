@@ -187,4 +187,36 @@ BOOST_AUTO_TEST_CASE(a_stop_ends_a_call_that_hangs) {
   BOOST_TEST(server.is_abandoned());
 }
 
+BOOST_AUTO_TEST_CASE(what_a_server_answers_is_bounded) {
+  // However much one server sends, the lane that asks it goes on with everything else.
+  std::string polled = R"({"status":"pending","x":")" + std::string(300'000, 'x') + R"("})";
+  stub_mp_server server([&](const stub_mp_server::asked& request) -> stub_mp_server::told {
+    if (request.method == "POST") return {202, R"({"chunks":1,"x":")" + std::string(300'000, 'x') + R"("})"};
+    return {200, polled};
+  });
+  coordinator_fixture service;
+  service.join("a", server.port());
+  BOOST_TEST(service.call("GET", "/cache/prefetches/a/r").body == polled);
+  BOOST_TEST(service.metric("kvc_coordinator_bodies_read_aside_total") == 1, "long ones are read beside the lanes");
+
+  polled.insert(polled.size() - 2, std::string(1U << 20, 'x'));
+  for (const raw_answer& refused : {service.call("GET", "/cache/prefetches/a/r"), service.call("POST", "/cache/prefetches", wanted)}) {
+    BOOST_TEST(refused.status == 502);
+    BOOST_TEST(refused.body.find("over the size limit") != std::string::npos, refused.body);
+  }
+  BOOST_TEST(service.metric("kvc_coordinator_prefetches_failed_total") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_number_of_chunks_is_never_negative) {
+  std::string chunks;
+  stub_mp_server server([&](const stub_mp_server::asked&) -> stub_mp_server::told { return {202, R"({"chunks":)" + chunks + "}"}; });
+  coordinator_fixture service;
+  service.join("a", server.port());
+  chunks = "18446744073709551615";
+  BOOST_TEST(service.call("POST", "/cache/prefetches", wanted).body ==
+             R"({"instance_id":"a","request_id":"","chunks":9223372036854775807,"status":"submitted"})");
+  chunks = "-1";
+  BOOST_TEST(service.call("POST", "/cache/prefetches", wanted).status == 500);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

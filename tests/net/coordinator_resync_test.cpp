@@ -193,4 +193,25 @@ BOOST_AUTO_TEST_CASE(a_stop_does_not_wait_for_a_listing) {
   BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds(9)));
 }
 
+BOOST_AUTO_TEST_CASE(a_page_far_longer_than_asked_for_is_none) {
+  // Its text is bounded by the number of entries asked for; below that a long page is read beside the lanes.
+  std::string more = R"("next_page_token":null,"x":")" + std::string(300'000, 'x') + R"("})";
+  stub_mp_server server([&](const stub_mp_server::asked&) -> stub_mp_server::told {
+    return {200, R"({"entries":[)" + entry("aa", 1) + "]," + more};
+  });
+  {
+    coordinator_fixture service(listing());
+    service.join("a", server.port());
+    BOOST_TEST(service.reaches("kvc_coordinator_resync_state", complete));
+    BOOST_TEST(service.metric("kvc_coordinator_keys") == 1);
+    BOOST_TEST(service.metric("kvc_coordinator_bodies_read_aside_total") == 1);
+  }
+
+  more.insert(more.size() - 2, std::string(1U << 20, 'x'));
+  coordinator_fixture service(listing());
+  service.join("a", server.port());
+  BOOST_TEST(service.reaches("kvc_coordinator_resync_servers_failed", 1));
+  BOOST_TEST(service.metric("kvc_coordinator_keys") == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -168,4 +168,16 @@ BOOST_AUTO_TEST_CASE(chunked_bodies_and_those_asked_for_work) {
   BOOST_TEST(client.receive().body == R"({"instance_id":"a","re_registered":true})");
 }
 
+BOOST_AUTO_TEST_CASE(a_page_for_people_leads_to_the_description) {
+  coordinator_fixture service;
+  for (const char* path : {"/docs", "/redoc"}) {
+    const raw_answer page = service.call("GET", path);
+    BOOST_TEST(page.status == 200, path);
+    BOOST_TEST(page.header("content-type") == "text/html; charset=utf-8");
+    BOOST_TEST(page.body.find(R"(href="openapi.json")") != std::string::npos);
+    BOOST_TEST(page.body.find("/quota/{cache_salt}") != std::string::npos);
+    BOOST_TEST(page.body.find("://") == std::string::npos, "nothing is fetched from elsewhere");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -355,4 +355,15 @@ BOOST_AUTO_TEST_CASE(names_a_port_that_is_taken) {
   BOOST_TEST(second.server.listen("not an address", 1).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_handler_that_fails_is_a_500_at_once) {
+  // Its client must not wait for a deadline to learn that there is no answer.
+  const server_fixture under_test(with([](auto& settings) { settings.handler_timeout = 1h; }));
+  raw_client client = under_test.connect();
+
+  const raw_answer failed = client.ask("GET", "/wait?patience=none");
+  BOOST_TEST(failed.status == 500);
+  BOOST_TEST(failed.body == "Internal Server Error");
+  BOOST_TEST(client.ask("GET", "/size").status == 200, "the connection goes on");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

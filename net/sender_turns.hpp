@@ -1,0 +1,58 @@
+// One batch of events at a time from each sender.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+namespace kvc::net {
+
+namespace asio = boost::asio;
+
+/// Lets the batches of a sender be applied one after the other, in the order they came.
+///
+/// Problem: a long batch is applied in slices, and what its sender tells next could be applied between two of them, before the rest of what
+/// it told first. Bound: by who waits, which are requests whose bodies have a budget. Lane: one. Must outlive its turns and those that
+/// wait.
+class sender_turns {
+  struct place;
+
+ public:
+  explicit sender_turns(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  sender_turns(const sender_turns&) = delete;
+  sender_turns& operator=(const sender_turns&) = delete;
+
+  /// A sender's turn, which lasts as long as this.
+  class turn {
+   public:
+    turn(turn&&) noexcept = default;
+    turn& operator=(turn&&) = delete;
+    ~turn() {
+      if (mine_) from_->leave(sender_, mine_);
+    }
+
+   private:
+    friend class sender_turns;
+    turn(sender_turns& from, std::string sender, std::shared_ptr<place> mine)
+        : from_(&from), sender_(std::move(sender)), mine_(std::move(mine)) {}
+    sender_turns* from_;
+    std::string sender_;
+    std::shared_ptr<place> mine_;
+  };
+
+  /// Completes when nobody else has the sender's turn. Deadline: none is needed, every turn ends by itself.
+  [[nodiscard]] asio::awaitable<turn> take(std::string sender);
+
+ private:
+  void leave(const std::string& sender, const std::shared_ptr<place>& gone);
+
+  asio::any_io_executor executor_;
+  std::unordered_map<std::string, std::list<std::shared_ptr<place>>> busy_;  ///< senders whose turn is taken, and who waits for it
+};
+
+}  // namespace kvc::net
