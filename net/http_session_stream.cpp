@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -115,7 +116,8 @@ asio::awaitable<bool> http_session::write_stream() {
                                             in_chunks && is_last ? last_chunk : std::string_view()};
     const auto bytes = head.size() + begin.size() + piece.size();
     const auto begun = steady::now();
-    const auto left = shared_.settings.write_timeout * (1 + taken / patience_bytes) - waited;
+    const auto times = static_cast<std::int64_t>(1 + taken / patience_bytes);
+    const auto left = shared_.settings.write_timeout * times - waited;
     const bool is_taken = co_await write_all(message, begun + std::min<steady::duration>(shared_.settings.write_timeout, left));
     if (!is_taken) co_return false;
     waited += steady::now() - begun;

@@ -65,7 +65,8 @@ asio::awaitable<promotion_outcome> lmcache_executor::carry_out(const promotion_o
   const auto submitted = co_await caller_.call("POST", "/cache/prefetches", body_of(order, world_size_), order.deadline);
   if (!submitted) co_return outcome_of(promotion_result::failed, submitted.error().message());
   if (submitted->status / 100 != 2) {
-    const auto what = is_overload(submitted->status) ? promotion_result::rejected_pressure : promotion_result::failed;
+    // 503 is said of a model that the server does not know yet.
+    const auto what = submitted->status == 429 ? promotion_result::rejected_pressure : promotion_result::failed;
     co_return outcome_of(what, "HTTP " + std::to_string(submitted->status));
   }
   if (text_in(submitted->body, "status") == "noop") co_return outcome_of(promotion_result::unsupported, "the prefix has no whole chunk");
