@@ -17,10 +17,10 @@ struct sender_turns::place {
 
 asio::awaitable<sender_turns::turn> sender_turns::take(std::string sender) {
   const auto mine = std::make_shared<place>();
-  const auto [line, is_free] = busy_.try_emplace(sender);
+  const auto [line, is_free] = busy_->try_emplace(sender);
   mine->is_called = is_free;
   if (!is_free) line->second.push_back(mine);
-  turn taken(*this, std::move(sender), mine);
+  turn taken(busy_, std::move(sender), mine);
   if (!is_free) mine->alarm.emplace(executor_, asio::steady_timer::time_point::max());
   while (!mine->is_called) {
     error_code woken;
@@ -29,13 +29,13 @@ asio::awaitable<sender_turns::turn> sender_turns::take(std::string sender) {
   co_return std::move(taken);
 }
 
-void sender_turns::leave(const std::string& sender, const std::shared_ptr<place>& gone) {
-  const auto found = busy_.find(sender);
+void sender_turns::leave(lines& all, const std::string& sender, const std::shared_ptr<place>& gone) {
+  const auto found = all.find(sender);
   auto& waiting = found->second;
   if (!gone->is_called) {
     waiting.remove(gone);
   } else if (waiting.empty()) {
-    busy_.erase(found);
+    all.erase(found);
   } else {
     const std::shared_ptr<place> next = waiting.front();
     waiting.pop_front();

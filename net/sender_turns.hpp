@@ -17,10 +17,11 @@ namespace asio = boost::asio;
 /// Lets the batches of a sender be applied one after the other, in the order they came.
 ///
 /// Problem: a long batch is applied in slices, and what its sender tells next could be applied between two of them, before the rest of what
-/// it told first. Bound: by who waits, which are requests whose bodies have a budget. Lane: one. Must outlive its turns and those that
-/// wait.
+/// it told first. Bound: by who waits, which are requests whose bodies have a budget. Lane: one. Turns may outlive it.
 class sender_turns {
   struct place;
+  /// Senders whose turn is taken, and who waits for it.
+  using lines = std::unordered_map<std::string, std::list<std::shared_ptr<place>>>;
 
  public:
   explicit sender_turns(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -33,14 +34,14 @@ class sender_turns {
     turn(turn&&) noexcept = default;
     turn& operator=(turn&&) = delete;
     ~turn() {
-      if (mine_) from_->leave(sender_, mine_);
+      if (mine_) leave(*from_, sender_, mine_);
     }
 
    private:
     friend class sender_turns;
-    turn(sender_turns& from, std::string sender, std::shared_ptr<place> mine)
-        : from_(&from), sender_(std::move(sender)), mine_(std::move(mine)) {}
-    sender_turns* from_;
+    turn(std::shared_ptr<lines> from, std::string sender, std::shared_ptr<place> mine)
+        : from_(std::move(from)), sender_(std::move(sender)), mine_(std::move(mine)) {}
+    std::shared_ptr<lines> from_;
     std::string sender_;
     std::shared_ptr<place> mine_;
   };
@@ -49,10 +50,10 @@ class sender_turns {
   [[nodiscard]] asio::awaitable<turn> take(std::string sender);
 
  private:
-  void leave(const std::string& sender, const std::shared_ptr<place>& gone);
+  static void leave(lines& all, const std::string& sender, const std::shared_ptr<place>& gone);
 
   asio::any_io_executor executor_;
-  std::unordered_map<std::string, std::list<std::shared_ptr<place>>> busy_;  ///< senders whose turn is taken, and who waits for it
+  std::shared_ptr<lines> busy_ = std::make_shared<lines>();
 };
 
 }  // namespace kvc::net

@@ -189,10 +189,14 @@ asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http
   if (const checked wrong = read_probe(request, own)) co_return reply_with(*wrong, request.answer_form);
   const auto wait = std::make_shared<promotion_wait>(here);
   const struct leaving {
+    lane& here;
     promotion_service& promotions;
     const std::shared_ptr<promotion_wait>& wait;
-    ~leaving() { promotions.leave(wait); }
-  } at_end{promotions_, wait};
+    ~leaving() {
+      // One that is cut off at the end of the process goes with its lane, after the promotions.
+      if (!here.context.stopped()) promotions.leave(wait);
+    }
+  } at_end{here, promotions_, wait};
   own.lookup.run(own.request, own.answer, own.request.wait_ms != 0 ? wait : nullptr);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(own.request.wait_ms);
   const auto left = [&wait] {
