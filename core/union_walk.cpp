@@ -107,7 +107,12 @@ void union_walk::note(const kvc::core::run& in, std::uint32_t slot, std::uint32_
   cut = (own.partial & on) == 0 ? here : std::max(cut, here);  // cells change places, and pools are many: a medium may be seen twice
   own.partial |= on;
   if (!word.has_more()) return;
-  if (const held_bits* const bits = bits_of(in, slot); bits != nullptr) add_remnant(own, on).bits = bits;
+  const held_bits* const bits = bits_of(in, slot);
+  if (bits == nullptr) return;
+  std::uint64_t* const into = remnant_of(own, on);
+  for (std::uint32_t word = 0; word < bits->words && word * 64 < length_; ++word) {
+    into[word] |= bits->bits()[word].load(std::memory_order_acquire);
+  }
 }
 
 void union_walk::note_reader(const kvc::core::run& in, std::uint32_t slot, std::uint32_t who, slot_owner reader, cell_word word) {
@@ -276,7 +281,7 @@ void union_walk::enter(std::size_t at, std::uint32_t length) {
   length_ = length;
   deepest_ = 0;
   remnants_.clear();
-  lone_bits_.clear();
+  bits_.clear();
   joining_.clear();
   pools_before_ = runners_[the_pools];
 }

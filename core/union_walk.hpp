@@ -57,8 +57,7 @@ class union_walk {
   struct remnant {
     media_mask medium = 0;
     std::uint32_t next = no_remnant;  ///< of the same runner
-    const held_bits* bits = nullptr;  ///< null: blocks in no run
-    std::size_t first_word = 0;       ///< of those: a bit for each block, in `lone_bits_`
+    std::size_t first_word = 0;       ///< in `bits_`: a bit for each block
   };
   static constexpr std::uint32_t no_remnant = 0xFFFF'FFFF;
   /// What a slot holds of the run in hand behind holes, found out for all slots at once.
@@ -82,10 +81,9 @@ class union_walk {
   void visit_lone_blocks(const holder_list& by, std::uint32_t from, std::uint32_t to);
   void visit_lone_holder(const holder& by, std::uint32_t from, std::uint32_t to);
   void note_lone(std::uint32_t who, medium_id medium, std::uint32_t from, std::uint32_t to);
-  [[nodiscard]] remnant& add_remnant(runner& own, media_mask medium);
+  [[nodiscard]] std::uint64_t* remnant_of(runner& own, media_mask medium);
   void note_holes(const kvc::core::run& in);
   [[nodiscard]] const held_bits* bits_of(const kvc::core::run& in, std::uint32_t slot) const noexcept;
-  [[nodiscard]] std::uint64_t word_of(const remnant& of, std::uint32_t word) const noexcept;
   [[nodiscard]] std::uint32_t held_until(const remnant& of, std::uint32_t from) const noexcept;
   [[nodiscard]] bool holds_any(const remnant& of, std::uint32_t last) const noexcept;
   [[nodiscard]] worker_depth& row_of(const runner& own) noexcept;
@@ -113,7 +111,7 @@ class union_walk {
   std::vector<std::uint32_t> joining_;  ///< those that the run in hand is the first of
   std::vector<remnant> remnants_;
   std::vector<hole_record> holes_;        ///< by slot
-  std::vector<std::uint64_t> lone_bits_;  ///< of `remnants_`
+  std::vector<std::uint64_t> bits_;       ///< of `remnants_`, read once, so that whatever is made of them agrees
   holder_list lone_;                      ///< of the block in hand
   holder_list lone_before_;               ///< of those before it, as long as they are the same
 };

@@ -6,11 +6,18 @@
 
 namespace kvc::core {
 
-union_walk::remnant& union_walk::add_remnant(runner& own, media_mask medium) {
-  const std::uint32_t next = own.more == 0 ? no_remnant : own.first_remnant;
-  own.first_remnant = static_cast<std::uint32_t>(remnants_.size());
-  own.more |= medium;
-  return remnants_.emplace_back(remnant{.medium = medium, .next = next, .bits = nullptr, .first_word = 0});
+/// The bits of what a runner has on a medium, one for each block of the run in hand; valid until others are asked for.
+std::uint64_t* union_walk::remnant_of(runner& own, media_mask medium) {
+  std::uint32_t found = own.more == 0 ? no_remnant : own.first_remnant;
+  while (found != no_remnant && remnants_[found].medium != medium) found = remnants_[found].next;
+  if (found == no_remnant) {
+    found = static_cast<std::uint32_t>(remnants_.size());
+    remnants_.push_back({.medium = medium, .next = own.more == 0 ? no_remnant : own.first_remnant, .first_word = bits_.size()});
+    bits_.resize(bits_.size() + (length_ + 63) / 64);
+    own.first_remnant = found;
+    own.more |= medium;
+  }
+  return bits_.data() + remnants_[found].first_word;
 }
 
 /// Finds out which slots hold blocks behind holes. Before cells are looked at: a hole that is healed meanwhile may leave its cell as it was,
@@ -35,15 +42,7 @@ const held_bits* union_walk::bits_of(const kvc::core::run& in, std::uint32_t slo
 void union_walk::note_lone(std::uint32_t who, medium_id medium, std::uint32_t from, std::uint32_t to) {
   runner& own = runners_[who];
   own.come_to(run_);
-  const media_mask on = mask_of(medium);
-  std::uint32_t found = own.more == 0 ? no_remnant : own.first_remnant;
-  while (found != no_remnant && (remnants_[found].medium != on || remnants_[found].bits != nullptr)) found = remnants_[found].next;
-  if (found == no_remnant) {
-    add_remnant(own, on).first_word = lone_bits_.size();
-    lone_bits_.resize(lone_bits_.size() + (length_ + 63) / 64);
-    found = own.first_remnant;
-  }
-  std::uint64_t* const bits = lone_bits_.data() + remnants_[found].first_word;
+  std::uint64_t* const bits = remnant_of(own, mask_of(medium));
   for (std::uint32_t at = from; at < to; at = (at / 64 + 1) * 64) {
     const std::uint32_t here = std::min(to - at, 64 - at % 64);
     bits[at / 64] |= ~std::uint64_t{0} >> (64 - here) << (at % 64);
@@ -83,15 +82,10 @@ void union_walk::visit_lone_holder(const holder& by, std::uint32_t from, std::ui
   }
 }
 
-std::uint64_t union_walk::word_of(const remnant& of, std::uint32_t word) const noexcept {
-  if (of.bits == nullptr) return lone_bits_[of.first_word + word];
-  return word < of.bits->words ? of.bits->bits()[word].load(std::memory_order_acquire) : 0;
-}
-
 /// The first block from `from` on, at most the end of the run in hand, that a remnant has not.
 std::uint32_t union_walk::held_until(const remnant& of, std::uint32_t from) const noexcept {
   while (from < length_) {
-    const auto ones = static_cast<std::uint32_t>(std::countr_one(word_of(of, from / 64) >> (from % 64)));
+    const auto ones = static_cast<std::uint32_t>(std::countr_one(bits_[of.first_word + from / 64] >> (from % 64)));
     from += ones;
     if (ones == 0 || from % 64 != 0) break;
   }
@@ -101,7 +95,7 @@ std::uint32_t union_walk::held_until(const remnant& of, std::uint32_t from) cons
 /// Whether a remnant has any block up to `last` of the run in hand.
 bool union_walk::holds_any(const remnant& of, std::uint32_t last) const noexcept {
   for (std::uint32_t word = 0; word * 64 < length_ && word * 64 <= last; ++word) {
-    const std::uint64_t bits = word_of(of, word);
+    const std::uint64_t bits = bits_[of.first_word + word];
     if (bits == 0) continue;
     const std::uint32_t first = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
     return first <= last && first < length_;

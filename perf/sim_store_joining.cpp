@@ -31,6 +31,17 @@ asio::awaitable<void> store_play::register_all() {
   if (known && (known->status < 200 || known->status > 299)) {
     world_.complain("POST /stores answered " + std::to_string(known->status) + ": " + known->body.substr(0, 200));
   }
+  co_await be_asked();
+}
+
+/// What nobody has told of is unknown until the store has answered once. With trouble from the start it may not: then that is how it is.
+asio::awaitable<void> store_play::be_asked() {
+  const auto deadline = steady::now() + store_patience;
+  while (world_.complaint_count() == 0 && !world_.is_stopping && steady::now() < deadline) {
+    const auto stores = co_await service_.ask("GET", "/stores", {});
+    if (stores && stores->body.find(R"("reachable":true)") != std::string::npos) co_return;
+    co_await service_.nap(std::chrono::milliseconds(10));
+  }
 }
 
 /// A subscription takes effect some time after it is asked for, and the master has no replay: sends empty batches until one has arrived.

@@ -67,6 +67,7 @@ class store_play {
   // Registering (sim_store_joining.cpp).
   [[nodiscard]] boost::asio::awaitable<void> register_all();
   [[nodiscard]] boost::asio::awaitable<void> be_heard(std::size_t master);
+  [[nodiscard]] boost::asio::awaitable<void> be_asked();
   [[nodiscard]] boost::asio::awaitable<void> leave();
 
   // The end (sim_store_settling.cpp).
