@@ -110,9 +110,7 @@ void union_walk::note(const kvc::core::run& in, std::uint32_t slot, std::uint32_
   const held_bits* const bits = bits_of(in, slot);
   if (bits == nullptr) return;
   std::uint64_t* const into = remnant_of(own, on);
-  for (std::uint32_t word = 0; word < bits->words && word * 64 < length_; ++word) {
-    into[word] |= bits->bits()[word].load(std::memory_order_acquire);
-  }
+  for (std::uint32_t i = 0; i < bits->words && i * 64 < length_; ++i) into[i] |= bits->bits()[i].load(std::memory_order_acquire);
 }
 
 void union_walk::note_reader(const kvc::core::run& in, std::uint32_t slot, std::uint32_t who, slot_owner reader, cell_word word) {
