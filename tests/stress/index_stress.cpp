@@ -137,7 +137,7 @@ struct model_lane {
   void apply(worker_id who, const random_step& step) {
     switch (step.what) {
       case random_step::kind::store: model->store(who, step.store); break;
-      case random_step::kind::remove: model->remove(who, step.name, step.medium); break;
+      case random_step::kind::remove: model->remove(who, step.name, step.medium, step.from); break;
       case random_step::kind::clear: model->clear(who, step.which, step.only); break;
     }
   }
