@@ -53,6 +53,9 @@ class store_reconciler final : public truth_sink {
   /// Looks at a store for as long as it is registered. To be called before another one is looked at for the same backend.
   [[nodiscard]] asio::awaitable<void> keep_true(std::shared_ptr<promotion_target> target);
 
+  /// The backend's store is registered no more: without one the events are all there is.
+  void end_of(std::uint32_t backend);
+
   /// Whether the last look at the backend's store was answered, as far as it has one. Not before the first answer.
   [[nodiscard]] bool is_reachable(std::uint32_t backend) const noexcept override {
     return reach_[backend].load(std::memory_order_relaxed) == reach::fine;

@@ -168,6 +168,12 @@ asio::awaitable<void> store_reconciler::keep_true(std::shared_ptr<promotion_targ
   return watch(std::move(target), number);
 }
 
+void store_reconciler::end_of(std::uint32_t backend) {
+  ++watches_[backend];  // whoever looks at it still has nothing to say any more
+  touched_.erase(backend);
+  reach_[backend].store(reach::fine, std::memory_order_relaxed);
+}
+
 asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> target, std::uint64_t number) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
@@ -192,9 +198,7 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
     const bool goes_on = co_await wait_for(home_, *target, rest);
     if (!goes_on) break;
   }
-  if (watches_[target->backend] != number) co_return;  // what is known here is about the one that has taken its place
-  touched_.erase(target->backend);
-  reach_[target->backend].store(reach::fine, std::memory_order_relaxed);  // without a store the events are all there is
+  if (watches_[target->backend] == number) end_of(target->backend);  // else another one has taken its place
 }
 
 }  // namespace kvc::net

@@ -312,6 +312,7 @@ http_reply store_service::unregister_store(const http_request& request) {
   }
   const std::uint32_t number = found->second.target->backend;
   promotions_.remove_target(number);
+  truth_.end_of(number);
   queries_.note_token_store(number, false);
   lanes_.at(0).tasks.spawn("objects without a store", let_go(number));
   std::string body;

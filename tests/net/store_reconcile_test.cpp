@@ -272,6 +272,14 @@ BOOST_FIXTURE_TEST_CASE(objects_of_a_store_that_was_unregistered_are_gone, quiet
   BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_store_that_never_answered_leaves_no_doubt_behind, quiet_fixture) {
+  // Nobody has to wait until whoever asked it last has noticed.
+  add_store("http://127.0.0.1:1", "dead");
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":-2000})"));
+  BOOST_REQUIRE(call("DELETE", "/stores/dead").status == 200);
+  BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
+}
+
 BOOST_FIXTURE_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon, quiet_fixture) {
   master.put("a", {.memory = true});
   add_store(master.url());
