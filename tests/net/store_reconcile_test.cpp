@@ -253,44 +253,6 @@ BOOST_FIXTURE_TEST_CASE(what_was_found_before_a_stream_began_reaches_its_index, 
   BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
 }
 
-BOOST_FIXTURE_TEST_CASE(objects_of_a_store_that_was_unregistered_are_gone, quiet_fixture) {
-  std::vector<std::string> keys;
-  std::string list;
-  for (int i = 0; i < 600; ++i) {  // more than one slice
-    keys.push_back("key " + std::to_string(i));
-    master.put(keys.back(), {.memory = true});
-    list += (list.empty() ? "\"" : ",\"") + keys.back() + "\"";
-  }
-  add_store(master.url(), "solo");
-  BOOST_REQUIRE(eventually([&] {
-    static_cast<void>(exist(R"({"backend_id":"solo","keys":[)" + list + "]}"));
-    return metric(R"(kvc_store_objects{medium="memory"})") == 600;
-  }));
-  BOOST_REQUIRE(call("DELETE", "/stores/solo").status == 200);
-
-  BOOST_TEST(becomes(R"({"key":"key 0"})", R"({"exists":0})"));
-  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
-}
-
-BOOST_FIXTURE_TEST_CASE(a_store_that_never_answered_leaves_no_doubt_behind, quiet_fixture) {
-  // Nobody has to wait until whoever asked it last has noticed.
-  add_store("http://127.0.0.1:1", "dead");
-  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":-2000})"));
-  BOOST_REQUIRE(call("DELETE", "/stores/dead").status == 200);
-  BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
-}
-
-BOOST_FIXTURE_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon, quiet_fixture) {
-  master.put("a", {.memory = true});
-  add_store(master.url());
-  BOOST_REQUIRE(becomes(R"({"key":"a","backend_id":"store-1"})", R"({"exists":1})"));
-  stub_master next;
-  add_store(next.url());
-
-  // No probe in between: it would have the key read.
-  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
-}
-
 BOOST_FIXTURE_TEST_CASE(a_clear_of_one_medium_leaves_the_others_their_objects, calm_fixture) {
   core::event on_disk = in_memory("a", core::object_event::change::stored);
   std::get<core::object_event>(on_disk).scope.medium = core::medium_id::disk;

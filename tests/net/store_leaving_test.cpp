@@ -1,0 +1,71 @@
+// What becomes of what is known of a store's objects when it is registered no more, or another one in its place.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/net/store_fixture.hpp"
+#include "tests/support/net/stub_master.hpp"
+
+namespace kvc::test {
+namespace {
+
+/// Nobody publishes, and nothing gets old: only what somebody asks for is read.
+struct leaving_fixture : store_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = quick_stores();
+    with.reconcile_age = std::chrono::hours(1);
+    with.reconcile_rate = 100'000;
+    return with;
+  }
+  leaving_fixture() : store_fixture(settings()) {}
+
+  stub_master master;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(store_leaving, leaving_fixture)
+
+BOOST_AUTO_TEST_CASE(objects_of_a_store_that_was_unregistered_are_gone) {
+  std::vector<std::string> keys;
+  std::string list;
+  for (int i = 0; i < 600; ++i) {  // more than one slice
+    keys.push_back("key " + std::to_string(i));
+    master.put(keys.back(), {.memory = true});
+    list += (list.empty() ? "\"" : ",\"") + keys.back() + "\"";
+  }
+  add_store(master.url(), "solo");
+  BOOST_REQUIRE(eventually([&] {
+    static_cast<void>(exist(R"({"backend_id":"solo","keys":[)" + list + "]}"));
+    return metric(R"(kvc_store_objects{medium="memory"})") == 600;
+  }));
+  BOOST_REQUIRE(call("DELETE", "/stores/solo").status == 200);
+
+  BOOST_TEST(becomes(R"({"key":"key 0"})", R"({"exists":0})"));
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_never_answered_leaves_no_doubt_behind) {
+  // Nobody has to wait until whoever asked it last has noticed.
+  add_store("http://127.0.0.1:1", "dead");
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":-2000})"));
+  BOOST_REQUIRE(call("DELETE", "/stores/dead").status == 200);
+  BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
+}
+
+BOOST_AUTO_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon) {
+  master.put("a", {.memory = true});
+  add_store(master.url());
+  BOOST_REQUIRE(becomes(R"({"key":"a","backend_id":"store-1"})", R"({"exists":1})"));
+  stub_master next;
+  add_store(next.url());
+
+  // No probe in between: it would have the key read.
+  BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test
