@@ -128,6 +128,7 @@ struct alignas(64) lane_counters {
   lane_counter lost_batches;
   lane_counter restarts;
   latency_histogram apply_batch;      ///< from received to applied
+  latency_histogram batch_delay;      ///< from its time by its publisher's clock to applied; of streams that are whole
 };
 
 }  // namespace kvc::core

@@ -164,6 +164,10 @@ void exposition::lanes() {
   }
   MetricFamily& applying = begin("kvc_apply_batch_seconds", "Time from a batch received to it applied", MetricType::Histogram);
   histogram(applying, {}, [](const lane_counters& from) -> const latency_histogram& { return from.apply_batch; });
+  MetricFamily& delayed =
+      begin("kvc_batch_delay_seconds", "From a batch's time by its publisher's clock to its blocks being found, of streams that are whole",
+            MetricType::Histogram);
+  histogram(delayed, {}, [](const lane_counters& from) -> const latency_histogram& { return from.batch_delay; });
 }
 
 void exposition::decoded() {

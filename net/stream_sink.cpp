@@ -13,7 +13,8 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t longest_logged_topic = 256;
-constexpr double longest_delay_s = 1e9;  ///< beyond it one of the clocks is wrong
+constexpr double longest_delay_s = 1e9;         ///< beyond it one of the clocks is wrong
+constexpr double longest_told_delay_s = 3'600;  ///< of what is summed up over streams: one wrong clock must not hide the others
 /// Blocks applied before the clock is asked whether the turn is over.
 constexpr std::size_t blocks_between_looks = 256;
 /// The medium of a pool's blocks whose parts lie on several.
@@ -194,6 +195,9 @@ void stream_sink::note_delay() {
   const std::chrono::duration<double> ours = std::chrono::system_clock::now().time_since_epoch();
   const double seconds = std::clamp(ours.count() - batch_.timestamp_s, 0.0, longest_delay_s);
   status_->delay_ms.store(static_cast<std::int64_t>(seconds * 1e3), std::memory_order_relaxed);
+  // What a replay brings was published long ago: joining a stream would look like a service that cannot keep up.
+  if (status_->state.load(std::memory_order_relaxed) != core::stream_state::whole || seconds > longest_told_delay_s) return;
+  lane_->counters.batch_delay.observe_ns(static_cast<std::uint64_t>(seconds * 1e9));
 }
 
 void stream_sink::note_unknown(const core::unknown_word& word) {

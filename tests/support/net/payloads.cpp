@@ -131,4 +131,11 @@ std::string cleared_payload() {
   return out;
 }
 
+std::string aged(std::string payload, std::chrono::seconds age) {
+  const std::chrono::duration<double> time = std::chrono::system_clock::now().time_since_epoch() - age;
+  std::string written;
+  net::msgpack_writer(written).real(time.count());
+  return payload.replace(1, written.size(), written);  // behind the head of the batch's array
+}
+
 }  // namespace kvc::test

@@ -1,6 +1,7 @@
 // vLLM batches for tests: tokens in, the bytes an engine would publish out.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,5 +25,7 @@ namespace kvc::test {
 [[nodiscard]] std::string stored_one_by_one_payload(const std::vector<std::uint64_t>& hashes, const std::string& adapter);
 [[nodiscard]] std::string removed_payload(const std::vector<std::uint64_t>& hashes, const std::string& medium = "GPU");
 [[nodiscard]] std::string cleared_payload();
+/// The batch with another time, `age` before now.
+[[nodiscard]] std::string aged(std::string payload, std::chrono::seconds age);
 
 }  // namespace kvc::test
