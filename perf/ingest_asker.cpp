@@ -7,6 +7,7 @@
 #include "net/short_slices.hpp"
 #include "perf/bench_caller.hpp"
 #include "perf/ingest_board.hpp"
+#include "perf/ingest_process.hpp"
 
 namespace kvc::perf {
 
@@ -25,7 +26,8 @@ std::vector<std::string> ingest_questions(const std::vector<std::vector<std::uin
 std::vector<std::uint32_t> ask_at_rate(std::uint16_t port, const std::vector<std::string>& questions, double rate,
                                        const std::function<bool()>& is_over) {
   ::prctl(PR_SET_TIMERSLACK, 1);
-  net::ask_for_slices(net::shortest_slice);  // it shares the CPU of the publisher, which must not stand between an answer and the clock
+  // It shares the CPU of the publisher, which must not stand between an answer and the clock.
+  if (!go_first()) net::ask_for_slices(net::shortest_slice);
   bench_caller server(port);
   std::vector<std::uint32_t> took;
   const std::int64_t start = ingest_now();

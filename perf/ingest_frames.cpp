@@ -1,5 +1,6 @@
 #include "perf/ingest_frames.hpp"
 
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <variant>
@@ -36,10 +37,24 @@ told_blocks count(const core::event_batch& batch) {
   return told;
 }
 
+/// Where MessagePack has `timestamp_s` as a double; 0: nowhere.
+std::uint32_t place_of_time(std::string_view payload, double timestamp_s) {
+  const auto found = payload.find('\xcb' + big_endian(timestamp_s));
+  return found == std::string_view::npos ? 0 : static_cast<std::uint32_t>(found + 1);
+}
+
 }  // namespace
 
-void ingest_frames::append(std::uint32_t stream, std::string_view payload, std::uint32_t stored, std::uint32_t removed) {
-  batches_.push_back({bytes_.size(), static_cast<std::uint32_t>(payload.size()), stream, stored + removed});
+std::string big_endian(double value) {
+  auto bits = std::bit_cast<std::uint64_t>(value);
+  std::string bytes(sizeof(bits), '\0');
+  for (std::size_t i = bytes.size(); i-- > 0; bits >>= 8) bytes[i] = static_cast<char>(bits & 0xff);
+  return bytes;
+}
+
+void ingest_frames::append(std::uint32_t stream, std::string_view payload, std::uint32_t stored, std::uint32_t removed,
+                           std::uint32_t time) {
+  batches_.push_back({bytes_.size(), static_cast<std::uint32_t>(payload.size()), stream, stored + removed, time});
   bytes_.insert(bytes_.end(), payload.begin(), payload.end());
   stored_ += stored;
   removed_ += removed;
@@ -70,7 +85,7 @@ boost::system::result<ingest_frames, std::string> frames_of_requests(const inges
       batch.timestamp_s = 1'763'700'000.5 + static_cast<double>(request.timestamp_ms) / 1000;
       net::encode_batch(batch, media, {.form = form}, payload);
       const told_blocks blocks = count(batch);
-      frames.append(stream, payload, blocks.stored, blocks.removed);
+      frames.append(stream, payload, blocks.stored, blocks.removed, place_of_time(payload, batch.timestamp_s));
     }
   }
   if (!source->error().empty()) return source->error();

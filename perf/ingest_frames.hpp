@@ -22,6 +22,7 @@ struct ingest_batch {
   std::uint32_t bytes = 0;
   std::uint32_t stream = 0;
   std::uint32_t blocks = 0;  ///< stored and removed
+  std::uint32_t time = 0;    ///< where the payload has its time, eight bytes of a big-endian double; 0: its form has none
 };
 
 /// Payloads of several streams, one after the other in memory. Immutable once made; shared with forked processes.
@@ -29,7 +30,8 @@ class ingest_frames {
  public:
   explicit ingest_frames(std::uint32_t streams) : held_(streams) {}
 
-  void append(std::uint32_t stream, std::string_view payload, std::uint32_t stored, std::uint32_t removed);
+  /// `time` as in the batch.
+  void append(std::uint32_t stream, std::string_view payload, std::uint32_t stored, std::uint32_t removed, std::uint32_t time = 0);
   void set_held(std::uint32_t stream, std::uint64_t blocks) { held_[stream] = blocks; }
 
   [[nodiscard]] const std::vector<ingest_batch>& batches() const noexcept { return batches_; }
@@ -51,6 +53,9 @@ class ingest_frames {
   std::uint64_t stored_ = 0;
   std::uint64_t removed_ = 0;
 };
+
+/// The eight bytes of a double as MessagePack has them.
+[[nodiscard]] std::string big_endian(double value);
 
 /// Serves the plan's requests on its engines, one after the other, until they have told of `blocks` blocks, and writes down what they say
 /// in `form`. Error: a sentence about the trace.

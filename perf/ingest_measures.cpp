@@ -4,15 +4,14 @@
 #include <fstream>
 #include <span>
 #include <stdexcept>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "net/short_slices.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_first_touch.hpp"
 #include "perf/bench_memory.hpp"
 #include "perf/ingest_asker.hpp"
 #include "perf/ingest_board.hpp"
+#include "perf/ingest_delays.hpp"
 #include "perf/ingest_process.hpp"
 #include "perf/ingest_publisher.hpp"
 #include "perf/ingest_server.hpp"
@@ -103,50 +102,6 @@ class finish_line {
   std::vector<std::uint64_t> last_;
 };
 
-/// Notes when each batch can be found, by looking again and again; what a look is late counts against us.
-class lag_watch {
- public:
-  lag_watch(const ingest_frames& frames, const ingest_board& board, const ingest_server& server, double rate)
-      : board_(board),
-        server_(server),
-        steady_from_(begin_of_steady(frames)),
-        due_(ingest_schedule(frames, rate)),
-        streams_(frames.streams()) {
-    for (std::uint32_t i = 0; i < streams_.size(); ++i) streams_[i].first = board.next_number[i];
-    for (std::uint32_t i = 0; i < frames.batches().size(); ++i) streams_[frames.batches()[i].stream].batches.push_back(i);
-  }
-
-  void look() {
-    std::uint64_t number = 0;
-    for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-      stream& each = streams_[i];
-      if (each.done == each.batches.size() || !server_.newest(i, number) || number < each.first + each.done) continue;
-      const std::int64_t now = ingest_now() - board_.first_sent_ns;
-      for (; each.done < each.batches.size() && each.first + each.done <= number; ++each.done) {
-        const std::uint32_t batch = each.batches[each.done];
-        std::vector<std::uint32_t>& lags = batch < steady_from_ ? growing : steady;
-        lags.push_back(static_cast<std::uint32_t>(std::clamp<std::int64_t>(now - due_[batch], 0, 4'000'000'000)));
-      }
-    }
-  }
-
-  std::vector<std::uint32_t> growing;  ///< lags of the batches from which the index grows
-  std::vector<std::uint32_t> steady;   ///< of the others
-
- private:
-  struct stream {
-    std::uint64_t first = 0;
-    std::vector<std::uint32_t> batches;
-    std::size_t done = 0;
-  };
-
-  const ingest_board& board_;
-  const ingest_server& server_;
-  std::size_t steady_from_;
-  std::vector<std::int64_t> due_;
-  std::vector<stream> streams_;
-};
-
 /// The index holds what the engines do, and nothing was lost, refused or passed over on the way.
 void check(const ingest_frames& frames, const ingest_server& server) {
   if (server.held() != frames.held()) {
@@ -192,22 +147,17 @@ bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& f
   reserve_memory(plan.reserve_mib);  // here, behind the publishers, which are a process of their own
   const auto server = scene.serve(side, how.is_discarded);
   const finish_line finish(frames, frames.batches().size(), scene.board(), *server);
-  lag_watch watch(frames, scene.board(), *server, how.with_lag ? how.blocks_per_s : 1);
+  const finish_line grown(frames, begin_of_steady(frames), scene.board(), *server);
+  const core::latency_histogram* const delays = server->delays();
+  const bool with_lag = how.blocks_per_s > 0 && delays != nullptr;
+  ingest_delays before;
+  ingest_delays growing;
+  if (with_lag) before = ingest_delays::of(*delays);
   const std::int64_t cpu = server_cpu_ns();
   scene.board().may_go = true;
-  if (how.with_lag) {
-    ::prctl(PR_SET_TIMERSLACK, 1);
-    net::ask_for_slices(net::shortest_slice);  // the publisher must not stand between a batch and the look at it
-    const auto deadline = std::chrono::steady_clock::now() + ingest_patience;
-    while (!finish.is_reached()) {
-      watch.look();
-      ingest_nap(std::chrono::microseconds(20));
-      if (std::chrono::steady_clock::now() > deadline) give_up_waiting("the last batch");
-    }
-    watch.look();
-  } else {
-    wait_for("the last batch", [&] { return finish.is_reached(); });
-  }
+  wait_for("the index to grow", [&] { return grown.is_reached(); });
+  if (with_lag) growing = ingest_delays::of(*delays);
+  wait_for("the last batch", [&] { return finish.is_reached(); });
   const double passed = static_cast<double>(ingest_now() - scene.board().first_sent_ns);
   const double used = static_cast<double>(server_cpu_ns() - cpu);
   if (!how.is_discarded) check(frames, *server);
@@ -219,10 +169,9 @@ bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& f
   report.add("cpu_ns_per_block", used / blocks);
   report.add("cpu_share", used / passed);
   report.add("publish_s", static_cast<double>(scene.board().last_sent_ns - scene.board().first_sent_ns) / 1e9);
-  if (how.with_lag) {
-    report.add_latencies("lag_ns", watch.steady);
-    report.add_latencies("growing_lag_ns", watch.growing);
-    report.add("watch_waited_percent", waited_ms() * 1e8 / passed);
+  if (with_lag) {
+    ingest_delays::of(*delays).since(growing).add_to(report, "lag_ns");
+    growing.since(before).add_to(report, "growing_lag_ns");
   }
   return report;
 }

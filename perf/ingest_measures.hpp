@@ -16,13 +16,12 @@ struct ingest_rate {
   const ingest_dialect* dialect = nullptr;
   double blocks_per_s = 0;    ///< offered; 0: as fast as it goes
   bool is_discarded = false;  ///< thrown away
-  bool with_lag = false;      ///< from the moment each batch was due to its being queryable
 };
 
 /// All frames through the intake. Figures: `blocks_per_s`, `stored_per_s`, `cpu_ns_per_block` (of the server, transport included) and
-/// `cpu_share`; with `with_lag` `lag_ns_*` of the last three quarters of the batches, `growing_lag_ns_*` of the first, in which the index
-/// takes its memory from the system, and `watch_waited_percent`, which tells how much the machine was disturbed. Throws when the index does
-/// not hold what the engines do.
+/// `cpu_share`; at an offered rate `lag_ns_*`, from the moment each batch was due to its blocks being found, of the last three quarters of
+/// the batches, and `growing_lag_ns_*` of the first, in which the index takes its memory from the system. Both only of forms that have
+/// their time as a double. Throws when the index does not hold what the engines do.
 [[nodiscard]] bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& frames, const ingest_rate& how);
 
 /// A publisher with a history, heard for the first time: `replay_s` from its being asked to the last batch in the index.

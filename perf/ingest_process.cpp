@@ -33,6 +33,11 @@ void pin_to(int cpu) noexcept {
   static_cast<void>(::sched_setaffinity(0, sizeof(wanted), &wanted));
 }
 
+bool go_first() noexcept {
+  const sched_param lowest{.sched_priority = 1};
+  return ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0;
+}
+
 void raise_file_limit() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -19,6 +19,10 @@ struct ingest_cpus {
 /// Pins the calling thread, and the threads it will start.
 void pin_to(int cpu) noexcept;
 
+/// Lets the calling thread run as soon as it is ready, whatever else its CPU has to do, where the system permits it (SCHED_FIFO, without
+/// the threads it starts). Returns whether it does.
+bool go_first() noexcept;
+
 /// Raises the soft limit of open files to the hard one: every stream takes several.
 void raise_file_limit() noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -113,6 +114,8 @@ void ingest_publisher::publish() {
   const ingest_frames& frames = *load_.frames;
   const std::vector<std::int64_t> due = load_.blocks_per_s > 0 ? ingest_schedule(frames, load_.blocks_per_s) : std::vector<std::int64_t>();
   const std::int64_t start = ingest_now();
+  const double start_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  std::string stamped;
   board_.first_sent_ns = start;
   for (std::size_t i = 0; i < frames.batches().size(); ++i) {
     if (i % batches_between_looks == 0) answer_replays();
@@ -121,7 +124,14 @@ void ingest_publisher::publish() {
       if (ahead < shortest_sleep_ns) break;
       ingest_nap(std::chrono::microseconds(std::min(ahead, longest_sleep_ns) / 1'000));
     }
-    send(frames.batches()[i].stream, frames.payload(frames.batches()[i]));
+    const ingest_batch& batch = frames.batches()[i];
+    std::string_view payload = frames.payload(batch);
+    if (!due.empty() && batch.time != 0) {
+      stamped.assign(payload);
+      stamped.replace(batch.time, sizeof(double), big_endian(start_s + static_cast<double>(due[i]) * 1e-9));
+      payload = stamped;
+    }
+    send(batch.stream, payload);
   }
   board_.last_sent_ns = ingest_now();
 }

@@ -17,7 +17,7 @@ struct ingest_load {
   const ingest_frames* frames = nullptr;  ///< null: only what it takes to be heard
   std::uint32_t streams = 1;
   std::uint64_t first_number = 0;  ///< of every stream's first batch; see net/stream_listener
-  double blocks_per_s = 0;         ///< offered rate; 0: as fast as the transport takes them
+  double blocks_per_s = 0;  ///< offered rate, each batch with the time it is due; 0: as fast as the transport takes them, times as they are
   bool is_history = false;         ///< the frames have been published before anybody listened: only replays tell of them
 };
 

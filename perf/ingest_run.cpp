@@ -90,9 +90,7 @@ class ingest_run {
     const double rate = saturation_ * percent / 100;
     const std::string prefix = name + '_';
     report_.add(prefix + "offered_per_s", rate);
-    return measure(name, prefix, [&] {
-      return measure_ingest_rate(plan_, *frames_, {.dialect = plan_.dialect, .blocks_per_s = rate, .with_lag = true});
-    });
+    return measure(name, prefix, [&] { return measure_ingest_rate(plan_, *frames_, {.dialect = plan_.dialect, .blocks_per_s = rate}); });
   }
 
   bool sweep_rates() {

@@ -112,6 +112,7 @@ class indexing_server final : public ingest_server {
              of.orphans.load(std::memory_order_relaxed) + of.unknown_removals.load(std::memory_order_relaxed);
     });
   }
+  [[nodiscard]] const core::latency_histogram* delays() const override { return &lanes_.at(0).counters.batch_delay; }
   [[nodiscard]] std::uint64_t replays() const override {
     return sum([](const core::stream_status& of) { return of.replays.load(std::memory_order_relaxed); });
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/counters.hpp"
 #include "perf/ingest_board.hpp"
 #include "perf/ingest_plan.hpp"
 
@@ -37,6 +38,8 @@ class ingest_server {
   [[nodiscard]] virtual std::uint64_t faults() const { return 0; }
   /// Events and batches that were not understood, and blocks that were passed over.
   [[nodiscard]] virtual std::uint64_t rejected() const { return 0; }
+  /// From a batch's time to its blocks being found, as the lane has observed it; absent when batches are thrown away.
+  [[nodiscard]] virtual const core::latency_histogram* delays() const { return nullptr; }
   /// Replays that were begun.
   [[nodiscard]] virtual std::uint64_t replays() const { return 0; }
 };

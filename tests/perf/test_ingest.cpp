@@ -7,6 +7,7 @@
 #include "core/medium.hpp"
 #include "net/event_codec.hpp"
 #include "perf/bench_options.hpp"
+#include "perf/ingest_delays.hpp"
 #include "perf/ingest_frames.hpp"
 #include "perf/ingest_publisher.hpp"
 #include "perf/ingest_run.hpp"
@@ -154,6 +155,26 @@ BOOST_AUTO_TEST_CASE(a_trace_that_cannot_be_read_is_an_error) {
   const auto measured = perf::run_ingest(plan);
   BOOST_TEST_REQUIRE(!measured.has_value());
   BOOST_TEST(says(measured.error(), "trace.jsonl"));
+}
+
+BOOST_AUTO_TEST_CASE(delays_are_told_by_the_bucket_they_fell_into) {
+  core::latency_histogram seen;
+  seen.observe_ns(5'000'000'000);  // of another measurement
+  const auto before = perf::ingest_delays::of(seen);
+  for (int i = 0; i < 98; ++i) seen.observe_ns(600'000);
+  for (int i = 0; i < 2; ++i) seen.observe_ns(3'000'000);
+
+  const auto delays = perf::ingest_delays::of(seen).since(before);
+
+  BOOST_TEST(delays.count() == 100U);
+  BOOST_TEST(delays.at(0.5) >= 512'000);
+  BOOST_TEST(delays.at(0.98) <= 1'024'000);
+  BOOST_TEST(delays.at(0.99) >= 2'048'000);
+  BOOST_TEST(delays.at(1) <= 4'096'000);
+  perf::bench_report report;
+  delays.add_to(report, "lag_ns");
+  BOOST_TEST(*report.find("lag_ns_mean") == 648'000);
+  BOOST_TEST(delays.since(delays).at(0.99) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
