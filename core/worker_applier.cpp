@@ -78,9 +78,9 @@ partition_key worker_applier::key_of(const event_scope& scope) const {
 }
 
 lane_blocks::removal_scope worker_applier::removal_scope_of(const event_scope& scope) const {
-  if (others_.empty()) return {};
   // A publisher may leave the adapter and the salt out of its removals only: then the newest such block is the best guess.
   lane_blocks::removal_scope from{.home = nullptr, .is_explicit = scope.lora || scope.salt};
+  if (others_.empty() && !from.is_explicit) return from;
   if (is_in_scope(home_->key(), scope)) {
     from.home = home_.get();
   } else if (const auto known = others_.find(key_of(scope)); known != others_.end()) {
