@@ -76,7 +76,8 @@ worker_applier* event_applier::open(const owner& whose) {
   }
 }
 
-std::optional<std::size_t> event_applier::apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally) {
+std::optional<std::size_t> event_applier::apply(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally) {
+  const event& what = batch.events[at.next_event];
   if (const auto* moved = std::get_if<object_event>(&what)) {
     worker_applier* const keeper = applier_of(moved->scope, batch, moved->what == object_event::change::stored);
     if (keeper != nullptr) {
@@ -91,7 +92,7 @@ std::optional<std::size_t> event_applier::apply(const event& what, const event_b
   worker_applier* const worker = applier_of(scope_of(what), batch, stored != nullptr);
   if (stored != nullptr) {
     if (worker != nullptr) {
-      worker->store(*stored, tally);
+      if (!worker->store_some(*stored, at.next_name, tally)) return std::nullopt;
     } else {
       tally.skipped += stored->hashes.size();
       tally.beyond_owners += stored->hashes.size();
@@ -100,7 +101,7 @@ std::optional<std::size_t> event_applier::apply(const event& what, const event_b
   }
   if (const auto* removed = std::get_if<removed_event>(&what)) {
     if (worker != nullptr) {
-      worker->remove(*removed, tally);
+      if (!worker->remove_some(*removed, at.next_name, tally)) return std::nullopt;
     } else {
       tally.unknown_removals += removed->hashes.size();
     }
@@ -115,10 +116,11 @@ bool event_applier::apply_some(const event_batch& batch, progress& at, std::size
   while (at.next_event < batch.events.size()) {
     if (spent >= budget) return false;
     look_ahead(batch, at.next_event);
-    const auto touched = apply(batch.events[at.next_event], batch, budget - spent, tally);
+    const auto touched = apply(batch, at, budget - spent, tally);
     if (!touched) return false;
     spent += *touched;
     ++at.next_event;
+    at.next_name = 0;
   }
   return true;
 }

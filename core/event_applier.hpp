@@ -67,10 +67,11 @@ class event_applier {
   /// Where in a batch the work stands, between turns.
   struct progress {
     std::size_t next_event = 0;
+    std::size_t next_name = 0;  ///< of that event, if it has more than are applied at once
   };
 
-  /// Applies events of `batch` from `at` on until about `budget` blocks have been touched. True when the batch is finished.
-  /// The same batch must be passed until then, and nothing else may be applied meanwhile.
+  /// Applies events of `batch` from `at` on until about `budget` blocks have been touched, or a thousand of one event. True when the batch
+  /// is finished. The same batch must be passed until then, and nothing else may be applied meanwhile.
   [[nodiscard]] bool apply_some(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally);
 
   /// Forgets everything the stream's workers hold, about `budget` blocks per call, then all of them but the registered one. True when
@@ -131,8 +132,8 @@ class event_applier {
   /// Null: there is none, or no room for another one.
   [[nodiscard]] worker_applier* applier_of(const event_scope& scope, const event_batch& batch, bool may_open);
   [[nodiscard]] worker_applier* open(const owner& whose);
-  /// The number of blocks touched; absent: a clear was left in the middle.
-  [[nodiscard]] std::optional<std::size_t> apply(const event& what, const event_batch& batch, std::size_t budget, apply_tally& tally);
+  /// The number of blocks touched; absent: the event was left in the middle.
+  [[nodiscard]] std::optional<std::size_t> apply(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally);
   /// Brings near what the four events behind `at` will need; see lane_blocks::expect.
   void look_ahead(const event_batch& batch, std::size_t at) const noexcept;
   void expect(unsigned step, const event_batch& batch, std::size_t which) const noexcept;

@@ -1,29 +1,36 @@
 #include "core/name_table.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <utility>
 
 namespace kvc::core {
+namespace {
+
+constexpr std::size_t small_table = 32;  ///< segments that lie by themselves
+
+}  // namespace
 
 name_table::name_table() = default;
 name_table::~name_table() = default;
 
 /// Segments of a large table come from huge pages: every key touches another one, and much of the cost would be address translation.
-std::uint64_t name_table::new_segment(unsigned bits) {
-  constexpr std::size_t small_table = 32;
-  constexpr std::size_t per_page = large_page_bytes / sizeof(segment);
+std::uint64_t name_table::new_segment(unsigned bits, std::uint32_t prefix) {
   const std::size_t number = counts_.size();
   segment* made = nullptr;
   if (number < small_table) {
     first_segments_.push_back(std::make_unique<segment>());
     made = first_segments_.back().get();
   } else {
+    constexpr std::size_t per_page = large_page_bytes / sizeof(segment);
     const std::size_t on_page = (number - small_table) % per_page;
     if (on_page == 0) pages_.push_back(make_large_page());
     made = new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
   }
   counts_.push_back({.room = static_cast<std::int16_t>(limit_of(number)), .bits = static_cast<std::uint16_t>(bits)});
+  prefixes_.push_back(prefix);
+  ++with_bits_[bits];
   return word_for(number, made, window_of(bits));
 }
 
@@ -43,7 +50,7 @@ void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::ui
 }
 
 bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_records& all) {
-  if (directory_.empty()) directory_.assign(2, new_segment(0));
+  if (directory_.empty()) directory_.assign(2, new_segment(0, 0));
   while (count_of(hash).room <= 0) {
     if (!divide(hash, all)) return false;
   }
@@ -79,6 +86,12 @@ struct name_table::division {
       }
     }
   }
+  /// The same without telling anything.
+  void take_places(const bucket& line) {
+    for (std::size_t way = 0; way < ways; ++way) {
+      if (line.tags[way] != 0) unknown.push_back(line.places[way]);
+    }
+  }
   void ask(const named_records& all) {
     constexpr std::size_t ahead = 12;  // as many as a CPU waits for at once
     for (std::size_t i = 0; i < unknown.size() + 2 * ahead; ++i) {
@@ -87,7 +100,7 @@ struct name_table::division {
       if (i < 2 * ahead) continue;
       const std::uint32_t place = unknown[i - 2 * ahead];
       const std::uint64_t hash = all.hash_at(place);
-      give((hash >> (64 - bits) & 1) != 0, hash % buckets, tag_of(hash, window_of(bits)), place);
+      give(bits != 0 && (hash >> (64 - bits) & 1) != 0, hash % buckets, tag_of(hash, window_of(bits)), place);
     }
   }
 };
@@ -102,9 +115,12 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
     directory_.swap(twice);
     --shift_;
   }
-  const unsigned bits = ++counts_[old_number].bits;
+  const unsigned bits = counts_[old_number].bits + 1U;
   const std::uint64_t low_word = (old_word & ~window_mask) | window_of(bits);
-  const std::uint64_t high_word = new_segment(bits);
+  const std::uint64_t high_word = new_segment(bits, prefixes_[old_number] << 1 | 1U);
+  --with_bits_[counts_[old_number].bits];
+  ++with_bits_[++counts_[old_number].bits];
+  prefixes_[old_number] <<= 1;
   const segment old = address_in(old_word);
   address_in(old_word) = segment{};
   division parts{.low = address_in(low_word), .high = address_in(high_word), .bits = bits, .moved = 0, .unknown = {}};
@@ -115,13 +131,74 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   };
   add_room(old_number, parts.moved);
   add_room(number_in(high_word), -parts.moved);
-  const std::size_t span = std::size_t{1} << (64 - shift_ - bits);
-  const std::size_t first = static_cast<std::size_t>(hash >> shift_) / (2 * span) * (2 * span);
-  for (std::size_t i = 0; i < span; ++i) {
-    directory_[first + i] = low_word;
-    directory_[first + span + i] = high_word;
-  }
+  point_to(low_word);
+  point_to(high_word);
   return true;
+}
+
+void name_table::point_to(std::uint64_t word) noexcept {
+  const std::size_t number = number_in(word);
+  const unsigned further = 64 - shift_ - counts_[number].bits;
+  std::fill_n(directory_.begin() + static_cast<std::ptrdiff_t>(std::size_t{prefixes_[number]} << further), std::size_t{1} << further, word);
+}
+
+bool name_table::join(std::uint64_t hash, const named_records& all) {
+  const unsigned bits = counts_[number_in(directory_word(hash))].bits;
+  if (bits == 0) return false;
+  const std::uint64_t deciding = std::uint64_t{1} << (64 - bits);
+  const std::uint64_t high_word = directory_word(hash | deciding);
+  const std::size_t low_number = number_in(directory_word(hash & ~deciding));
+  const std::size_t high_number = number_in(high_word);
+  if (counts_[low_number].bits != bits || counts_[high_number].bits != bits || !is_sparse(low_number) || !is_sparse(high_number))
+    return false;
+  segment& low = segment_of(hash & ~deciding);
+  const std::uint64_t low_word = (directory_word(hash & ~deciding) & ~window_mask) | window_of(bits - 1);
+  division parts{.low = low, .high = low, .bits = bits - 1, .moved = 0, .unknown = {}};
+  for (const segment* const half : {&low, &address_in(high_word)}) {
+    for (const bucket& line : half->lines) parts.take_places(line);
+  }
+  counts_[low_number].room = static_cast<std::int16_t>(counts_[low_number].room - static_cast<int>(entries_of(high_number)));
+  with_bits_[bits] -= 2;
+  ++with_bits_[--counts_[low_number].bits];
+  prefixes_[low_number] >>= 1;
+  low = segment{};
+  parts.ask(all);
+  point_to(low_word);
+  drop_segment(high_word);
+  halve_directory();
+  return true;
+}
+
+/// The last segment takes the place of one that nothing leads to any more.
+void name_table::drop_segment(std::uint64_t word) {
+  const std::size_t number = number_in(word);
+  const std::size_t last = counts_.size() - 1;
+  if (number != last) {
+    const unsigned bits = counts_[last].bits;
+    const std::size_t entries = entries_of(last);
+    segment& moved = address_in(directory_[std::size_t{prefixes_[last]} << (64 - shift_ - bits)]);
+    address_in(word) = moved;
+    counts_[number] = {.room = static_cast<std::int16_t>(std::ptrdiff_t(limit_of(number)) - std::ptrdiff_t(entries)),
+                       .bits = counts_[last].bits};
+    prefixes_[number] = prefixes_[last];
+    point_to(word_for(number, &address_in(word), window_of(bits)));
+  }
+  counts_.pop_back();
+  prefixes_.pop_back();
+  if (last < small_table) {
+    first_segments_.pop_back();
+  } else if ((last - small_table) % (large_page_bytes / sizeof(segment)) == 0) {
+    pages_.pop_back();
+  }
+}
+
+/// As long as no segment needs all of its bits; one is kept.
+void name_table::halve_directory() {
+  for (; shift_ != 63 && with_bits_[64 - shift_] == 0; ++shift_) {
+    std::vector<std::uint64_t> half(directory_.size() / 2);
+    for (std::size_t i = 0; i < half.size(); ++i) half[i] = directory_[2 * i];
+    directory_.swap(half);
+  }
 }
 
 void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
@@ -236,7 +313,7 @@ name_table::leftover name_table::remove_most(std::span<const engine_hash> names,
 }
 
 std::size_t name_table::bytes() const noexcept {
-  return counts_.size() * (sizeof(segment) + sizeof(segment_count)) + directory_.capacity() * sizeof(std::uint64_t);
+  return counts_.size() * (sizeof(segment) + sizeof(segment_count) + sizeof(std::uint32_t)) + directory_.capacity() * sizeof(std::uint64_t);
 }
 
 }  // namespace kvc::core

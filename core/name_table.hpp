@@ -55,7 +55,9 @@ class named_records {
 /// entries at a time and never the whole table. A tag is the 15 bits behind a multiple of four leading ones, so that it tells the next bit
 /// to divide by, and at least 11 that the segment does not; at every fourth division tags are made anew from the names, as is at any
 /// division what does not stand in its own bucket. What is counted per segment lies apart, where it stays near. Names that come or go
-/// together do so in one pass over their lines, and only those that need more than one line take the general way.
+/// together do so in one pass over their lines, and only those that need more than one line take the general way. Two sparse halves
+/// become one segment again where the owner asks for it, the last segment moves to the place of the one that went, and so a table
+/// gives back what a peak took.
 /// Lane: belongs to one lane.
 class name_table {
  public:
@@ -103,6 +105,12 @@ class name_table {
   /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
   [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
 
+  /// Joins the segment of a hash with its other half as long as both are sparse; some 400 entries at most are moved each time. To be called
+  /// for some of the names that were removed; `all` knows every place of the table.
+  void join_sparse(std::uint64_t hash, const named_records& all) {
+    while (!directory_.empty() && is_sparse(number_in(directory_word(hash))) && join(hash, all)) continue;
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t bytes() const noexcept;
 
@@ -111,6 +119,7 @@ class name_table {
   static constexpr std::size_t buckets = 128;
   static constexpr std::size_t fewest_to_split = buckets * ways * 9 / 16;
   static constexpr std::size_t most_to_split = buckets * ways * 7 / 8;
+  static constexpr std::size_t most_to_join = buckets * ways * 3 / 20;  ///< of each half: together far from dividing again
   static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
   static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
   static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
@@ -238,12 +247,26 @@ class name_table {
     return bits < always_bits || (bits < most_bits && bits < by_chance + beyond_chance);
   }
   [[nodiscard]] bool divide(std::uint64_t hash, const named_records& all);
+  [[nodiscard]] std::size_t entries_of(std::size_t number) const noexcept {
+    return limit_of(number) - static_cast<std::size_t>(std::ptrdiff_t{counts_[number].room});
+  }
+  [[nodiscard]] bool is_sparse(std::size_t number) const noexcept {
+    return entries_of(number) <= most_to_join;
+  }
+  /// False when the other half is not sparse, or divided further, or the segment is the only one.
+  [[nodiscard]] bool join(std::uint64_t hash, const named_records& all);
   /// A word for the directory.
-  [[nodiscard]] std::uint64_t new_segment(unsigned bits);
+  [[nodiscard]] std::uint64_t new_segment(unsigned bits, std::uint32_t prefix);
+  /// Enters a segment in the directory wherever it stands.
+  void point_to(std::uint64_t word) noexcept;
+  void drop_segment(std::uint64_t word);
+  void halve_directory();
 
   std::vector<std::uint64_t> directory_;  ///< by the leading bits, at least one; a segment with fewer bits stands in several places
   unsigned shift_ = 63;                   ///< of a hash, to its leading bits
   std::vector<segment_count> counts_;     ///< by number of the segment
+  std::vector<std::uint32_t> prefixes_;   ///< by number: the leading bits that its entries share
+  std::array<std::uint32_t, most_bits + 1> with_bits_{};  ///< how many segments share so many bits
   std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
   std::vector<large_page> pages_;                         ///< of a large one
   std::size_t size_ = 0;

@@ -109,12 +109,12 @@ engine_hash pool_applier::name_in(const pool_key& key, engine_hash told, std::ui
   return engine_hash{name.get() ^ ((group != 0 ? group : key.group) * golden)};
 }
 
-void pool_applier::store(const stored_event& stored, medium_id medium, apply_tally& tally) {
+void pool_applier::store(const stored_event& stored, std::size_t first, std::size_t count, medium_id medium, apply_tally& tally) {
   tally_ = &tally;
   const pool_key key = parse_pool_key(stored.scope.object_key);
   pool_joiner::sighting seen = sighting_of(stored.scope, key);
   if (seen.home == pool_joiner::no_home) {
-    tally.skipped += stored.hashes.size();
+    tally.skipped += count;
     return;
   }
   const std::uint64_t object = seen.object;
@@ -123,13 +123,21 @@ void pool_applier::store(const stored_event& stored, medium_id medium, apply_tal
   locals_.clear();
   const std::size_t tokens_each = stored.hashes.empty() ? 0 : stored.tokens.size() / stored.hashes.size();
   const bool is_even = tokens_each * stored.hashes.size() == stored.tokens.size() && tokens_each % block_size == 0;
-  if (is_even && tokens_each != 0) hash_blocks(stored.tokens, in.key().block_size, in.seed(), locals_, stored.extra_keys);
   const std::size_t blocks_each = tokens_each / block_size;
+  if (is_even && tokens_each != 0) {
+    const std::size_t keys_before = std::min(first * blocks_each, stored.extra_keys.size());
+    const auto tokens = std::span(stored.tokens).subspan(first * tokens_each, count * tokens_each);
+    hash_blocks(tokens, in.key().block_size, in.seed(), locals_, std::span(stored.extra_keys).subspan(keys_before));
+  }
 
   engine_hash parent = stored.parent ? name_in({}, *stored.parent, stored.scope.group) : engine_hash{};
   bool has_parent = stored.parent.has_value();
-  for (std::size_t i = 0; i < stored.hashes.size(); ++i) {
-    seen.name = name_in(key, stored.hashes[i], stored.scope.group);
+  if (first != 0) {
+    parent = name_in(key, stored.hashes[first - 1], stored.scope.group);
+    has_parent = true;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    seen.name = name_in(key, stored.hashes[first + i], stored.scope.group);
     seen.object = stored.hashes.size() == 1 && !stored.scope.object_key.empty() ? object : piece_of(object, seen.home, seen.name);
     if (!locals_.empty()) {
       seen.locals = std::span(locals_).subspan(i * blocks_each, blocks_each);
@@ -141,13 +149,14 @@ void pool_applier::store(const stored_event& stored, medium_id medium, apply_tal
   }
 }
 
-void pool_applier::remove(const removed_event& removed, media_mask from, std::vector<engine_hash>& unknown, apply_tally& tally) {
+void pool_applier::remove(const removed_event& removed, std::span<const engine_hash> names, media_mask from,
+                          std::vector<engine_hash>& unknown, apply_tally& tally) {
   tally_ = &tally;
   unknown.clear();
   const pool_key key = parse_pool_key(removed.scope.object_key);
   const pool_joiner::sighting seen = sighting_of(removed.scope, key);
   const bool has_key = !removed.scope.object_key.empty();
-  for (const engine_hash told : removed.hashes) {
+  for (const engine_hash told : names) {
     const engine_hash name = name_in(key, told, removed.scope.group);
     if (has_key && removed.hashes.size() == 1 && joiner_.remove(seen.object, from)) continue;
     if (has_key && joiner_.remove(piece_of(seen.object, seen.home, name), from)) continue;

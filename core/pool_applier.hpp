@@ -53,10 +53,11 @@ class pool_applier final : private pool_joiner::surroundings {
 
   /// Whether an event is about objects, or about blocks that only their names tell.
   [[nodiscard]] static bool is_meant(const stored_event& stored) noexcept { return !stored.scope.object_key.empty() || !stored.has_tokens; }
-  /// Blocks that the store names; their tokens are used where they fit. Precondition: `is_meant`.
-  void store(const stored_event& stored, medium_id medium, apply_tally& tally);
-  /// Takes away what it knows of; replaces `unknown` by the names of the rest.
-  void remove(const removed_event& removed, media_mask from, std::vector<engine_hash>& unknown, apply_tally& tally);
+  /// Blocks that the store names, `count` of them from `first` on; their tokens are used where they fit. Precondition: `is_meant`.
+  void store(const stored_event& stored, std::size_t first, std::size_t count, medium_id medium, apply_tally& tally);
+  /// Takes away what it knows of `names`, which are of the event; replaces `unknown` by the rest.
+  void remove(const removed_event& removed, std::span<const engine_hash> names, media_mask from, std::vector<engine_hash>& unknown,
+              apply_tally& tally);
   /// `medium`: where the object is, if the event lists no replicas.
   void apply(const object_event& seen, medium_id medium, apply_tally& tally);
 

@@ -5,9 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/block_hasher.hpp"
-#include "core/recipe_watch.hpp"
-
 namespace kvc::core {
 namespace {
 
@@ -22,18 +19,6 @@ bool is_in_scope(const partition_key& key, const event_scope& scope) {
 constexpr std::uint32_t longest_room_pause = 1'024;
 
 bool names_dimensions(const event_scope& scope) { return scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0; }
-
-bool speaks_standard(publisher_type type) {
-  return type == publisher_type::standard || type == publisher_type::mooncake;
-}
-
-/// Blocks before the first that has extra keys: whose part a key list belongs to is lost when blocks are taken apart.
-std::size_t blocks_without_keys(const stored_event& stored) {
-  for (std::size_t i = 0; i < stored.extra_keys.size() && i < stored.hashes.size(); ++i) {
-    if (!stored.extra_keys[i].empty()) return i;
-  }
-  return stored.hashes.size();
-}
 
 }  // namespace
 
@@ -65,7 +50,7 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
 }
 
 engine_hash worker_applier::in_group(engine_hash name, const event_scope& scope) const {
-  if (scope.group == 0 || scope.names_span_groups || speaks_standard(registration_.type)) return name;
+  if (scope.group == 0 || scope.names_span_groups || speaks_standard()) return name;
   // (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.
   return engine_hash{name.get() ^ (scope.group * 0x9E37'79B9'7F4A'7C15ULL)};
 }
@@ -78,7 +63,7 @@ std::span<const engine_hash> worker_applier::names_in_group(std::span<const engi
 }
 
 bool worker_applier::is_of_other_size(const event_scope& scope) const {
-  return scope.block_size != 0 && scope.block_size != registration_.partition.block_size && !speaks_standard(registration_.type);
+  return scope.block_size != 0 && scope.block_size != registration_.partition.block_size && !speaks_standard();
 }
 
 /// The partition that a scope means: what it leaves out is as registered.
@@ -93,9 +78,9 @@ partition_key worker_applier::key_of(const event_scope& scope) const {
 }
 
 lane_blocks::removal_scope worker_applier::removal_scope_of(const event_scope& scope) const {
-  if (others_.empty()) return {};
   // A publisher may leave the adapter and the salt out of its removals only: then the newest such block is the best guess.
   lane_blocks::removal_scope from{.home = nullptr, .is_explicit = scope.lora || scope.salt};
+  if (others_.empty() && !from.is_explicit) return from;
   if (is_in_scope(home_->key(), scope)) {
     from.home = home_.get();
   } else if (const auto known = others_.find(key_of(scope)); known != others_.end()) {
@@ -149,103 +134,18 @@ void worker_applier::remember_medium(medium_id medium) {
   if ((member_.media_seen->load(std::memory_order_relaxed) & mask) == 0) member_.media_seen->fetch_or(mask, std::memory_order_relaxed);
 }
 
-void worker_applier::store(const stored_event& stored, apply_tally& tally) {
-  const event_scope& scope = stored.scope;
-  const medium_id medium = scope.medium.value_or(registration_.medium);
-  if (uncounted_.covers(scope)) {
-    uncounted_.store(stored.hashes, scope.group, medium);
-    tally.uncounted += stored.hashes.size();
-    return;
-  }
-  const bool is_behind_unnamed = stored.base && stored.base->get() != 0 && !stored.parent;
-  const bool is_standard = stored.standard_hashes || (is_behind_unnamed && speaks_standard(registration_.type));
-  found_no_room_ = false;
-  if (pool_ && !is_standard && pool_applier::is_meant(stored)) {
-    pool_->store(stored, medium, tally);
-    if (found_no_room_) tally.beyond_partitions += stored.hashes.size();
-    return;
-  }
-  store_command command;
-  command.home = home_of(scope);
-  command.medium = medium;
-  if (!command.home || (is_behind_unnamed && !is_standard)) {
-    tally.skipped += stored.hashes.size();
-    if (found_no_room_) tally.beyond_partitions += stored.hashes.size();
-    return;
-  }
-  remember_medium(medium);
-  command.names = names_in_group(stored.hashes, scope);
-  if (stored.parent) {
-    command.parent = in_group(*stored.parent, scope);
-    command.link = store_link::parent;
-  }
-  const std::uint32_t block_tokens = is_of_other_size(scope) ? scope.block_size : command.home->key().block_size;
-  if (is_standard) {
-    if (limits_.recipe && stored.has_tokens) check_standard(stored, *command.home);
-    command.link = store_link::standard;
-    return blocks_.store(command, tally);
-  }
-  // Masked blocks are left out of the names but not of the tokens: then only the names can be trusted (kv-events.md section 10, case 16).
-  if (stored.tokens.size() != stored.hashes.size() * std::uint64_t{block_tokens}) return store_by_name(command, tally);
-  if (is_of_other_size(scope)) return store_pages(stored, command, tally);
-  locals_.clear();
-  hash_blocks(stored.tokens, block_tokens, command.home->seed(), locals_, stored.extra_keys);
-  command.locals = locals_;
-  // Other groups have names, other partitions contents of their own, which must not be taken for contradictions.
-  if (limits_.recipe && scope.group == 0 && command.home == home_) limits_.recipe->note(locals_, command.names, !stored.parent);
-  blocks_.store(command, tally);
-}
-
-/// Whoever names blocks by the standard hash and sends the tokens as well can be held to it, by the first block of each event.
-void worker_applier::check_standard(const stored_event& stored, const partition& home) {
-  const std::uint32_t block_tokens = home.key().block_size;
-  const bool is_root = !stored.parent && (!stored.base || stored.base->get() == 0);
-  if (stored.hashes.empty() || stored.tokens.size() < block_tokens || (!stored.parent && !is_root)) return;
-  const std::string_view keys = stored.extra_keys.empty() ? std::string_view() : std::string_view(stored.extra_keys.front());
-  const local_hash local = hash_block(std::span(stored.tokens).first(block_tokens), home.seed(), keys);
-  const seq_hash right = is_root ? first_in_sequence(local) : roll(seq_hash{stored.parent->get()}, local, home.seed());
-  limits_.recipe->note_check(right.get() == stored.hashes.front().get());
-}
-
-void worker_applier::store_pages(const stored_event& stored, const store_command& command, apply_tally& tally) {
-  const std::size_t usable = blocks_without_keys(stored);
-  tally.skipped += stored.hashes.size() - usable;
-  page_stretch pages;
-  pages.home = command.home;
-  pages.medium = command.medium;
-  if (command.link == store_link::parent) pages.parent = command.parent;
-  pages.names = command.names.first(usable);
-  pages.page_tokens = stored.scope.block_size;
-  pages.tokens = std::span(stored.tokens).first(usable * pages.page_tokens);
-  pages_.store(pages, tally);
-  name_board& board = *command.home->names();
-  if (pool_ || !board.is_in_use()) return;
-  for (const engine_hash name : pages.names) {
-    if (board.is_watched(name)) explain(name, board);  // all of it: the blocks themselves have told of the last one only
-  }
-}
-
-void worker_applier::store_by_name(store_command command, apply_tally& tally) {
-  command.link = store_link::by_name;
-  if (pages_.pages() != 0) {
-    unpaged_.clear();
-    for (const engine_hash name : command.names) {
-      if (!pages_.store_copy(name, command.medium, tally)) unpaged_.push_back(name);
-    }
-    command.names = unpaged_;
-  }
-  blocks_.store(command, tally);
-}
-
-void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
+bool worker_applier::remove_some(const removed_event& removed, std::size_t& next, apply_tally& tally) {
   const event_scope& scope = removed.scope;
   media_mask media = removed.all_media ? member_.media_seen->load(std::memory_order_relaxed) : media_mask{0};
   media = static_cast<media_mask>(media | mask_of(scope.medium.value_or(registration_.medium)));
   const bool is_uncounted = uncounted_.covers(scope);
   std::span<const engine_hash> hashes = removed.hashes;
+  hashes = hashes.subspan(next, std::min(hashes.size() - next, names_at_once));
+  next += hashes.size();
+  const bool is_all = next == removed.hashes.size();
   if (pool_ && !is_uncounted) {
-    pool_->remove(removed, removed.all_media ? all_media : media, left_, tally);
-    if (left_.empty()) return;
+    pool_->remove(removed, hashes, removed.all_media ? all_media : media, left_, tally);
+    if (left_.empty()) return is_all;
     hashes = left_;
   }
   const lane_blocks::removal_scope from = removal_scope_of(scope);
@@ -253,7 +153,7 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
   for (unsigned rest = media; rest != 0; rest &= rest - 1) {
     const auto medium = static_cast<medium_id>(std::countr_zero(rest));
     if (is_uncounted) {
-      uncounted_.remove(removed.hashes, scope.group, medium);
+      uncounted_.remove(hashes, scope.group, medium);
       continue;
     }
     remove_blocks(names_in_group(hashes, scope), medium, from, each_medium);
@@ -261,6 +161,7 @@ void worker_applier::remove(const removed_event& removed, apply_tally& tally) {
   // Where every medium is meant, not to be on one of them is no surprise.
   if (removed.all_media) each_medium.unknown_removals = 0;
   tally.add(each_medium);
+  return is_all;
 }
 
 void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id medium, const lane_blocks::removal_scope& from,
@@ -293,20 +194,21 @@ void worker_applier::explain(engine_hash name, name_board& to) {
   const auto means = blocks_.meaning_of(name);
   if (!means || means->home->names().get() != &to) return;
   name_meaning told{name_meaning::state::known, means->home->adapter(), means->block};
-  if (pages_.pages() != 0 && pages_.names_in(name, unpaged_) && unpaged_.size() > 1) {
+  // Not `unpaged_`, which an event may be half through.
+  if (std::vector<engine_hash> names; pages_.pages() != 0 && pages_.names_in(name, names) && names.size() > 1) {
     auto before = std::make_shared<std::vector<seq_hash>>();
-    for (std::size_t i = 0; i + 1 < unpaged_.size(); ++i) {
-      const auto inner = blocks_.meaning_of(unpaged_[i]);
+    for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+      const auto inner = blocks_.meaning_of(names[i]);
       if (inner && inner->home == means->home) before->push_back(inner->block);
     }
-    if (before->size() + 1 == unpaged_.size()) told.before = std::move(before);
+    if (before->size() + 1 == names.size()) told.before = std::move(before);
   }
   to.tell(name, told);
 }
 
 media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const {
   if (cleared.scope.medium) return mask_of(*cleared.scope.medium);
-  const bool is_everything = speaks_standard(registration_.type) || registration_.worker.kind == publisher_class::pool;
+  const bool is_everything = speaks_standard() || registration_.worker.kind == publisher_class::pool;
   return is_everything ? all_media : mask_of(registration_.medium);
 }
 
@@ -352,6 +254,7 @@ bool worker_applier::clear_pool(media_mask which, std::span<const partition* con
 }
 
 bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
+  storing_ = {};  // the batch may have been left in the middle
   pages_.forget(all_media, {});
   uncounted_.forget();
   // A batch may have been left in the middle of a clear, whose cursor this pass then only finishes: go round until nothing is left.

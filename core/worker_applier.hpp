@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -53,8 +54,13 @@ class worker_applier {
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.
   worker_applier(const registration& from, const member& who, catalog& partitions, const applier_options& limits);
 
-  void store(const stored_event& stored, apply_tally& tally);
-  void remove(const removed_event& removed, apply_tally& tally);
+  /// Names of one event that are applied before other work of the lane may have a turn.
+  static constexpr std::size_t names_at_once = 1'024;
+
+  /// Applies names of an event from number `next` on, 0 at first, and moves it on. True when all are applied; until then the same event
+  /// must be passed again, and nothing else may be called but `answer` and what changes nothing.
+  [[nodiscard]] bool store_some(const stored_event& stored, std::size_t& next, apply_tally& tally);
+  [[nodiscard]] bool remove_some(const removed_event& removed, std::size_t& next, apply_tally& tally);
   /// An object of a store; of a worker that is no pool it is `unplaced`.
   void move(const object_event& moved, apply_tally& tally);
   /// Looks at about `budget` blocks. True when done; until then the same event must be passed, and nothing else may be called.
@@ -98,6 +104,10 @@ class worker_applier {
   /// the standard hash gives equal names to equal blocks only, in any group; which of the two it is each event tells.
   [[nodiscard]] engine_hash in_group(engine_hash name, const event_scope& scope) const;
   [[nodiscard]] std::span<const engine_hash> names_in_group(std::span<const engine_hash> names, const event_scope& scope);
+  /// Whether equal names of this publisher mean equal blocks.
+  [[nodiscard]] bool speaks_standard() const noexcept {
+    return registration_.type == publisher_type::standard || registration_.type == publisher_type::mooncake;
+  }
   /// What of its scope limits a clear.
   [[nodiscard]] event_scope limits_of(const cleared_event& cleared) const;
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;
@@ -106,8 +116,12 @@ class worker_applier {
   void explain(engine_hash name, name_board& to);
   void remove_blocks(std::span<const engine_hash> names, medium_id medium, const lane_blocks::removal_scope& from, apply_tally& tally);
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
+  /// What an event stores in blocks of the registered size, or by name; of what is stored otherwise, nothing is left.
+  [[nodiscard]] std::optional<store_command> begin_store(const stored_event& stored, apply_tally& tally);
   void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
-  void store_by_name(store_command command, apply_tally& tally);
+  [[nodiscard]] store_command by_name(store_command command, apply_tally& tally);
+  [[nodiscard]] bool is_by_standard(const stored_event& stored) const;
+  [[nodiscard]] bool store_pooled(const stored_event& stored, std::size_t& next, apply_tally& tally);
   [[nodiscard]] media_mask media_cleared_by(const cleared_event& cleared) const;
   void remember_medium(medium_id medium);
 
@@ -127,6 +141,7 @@ class worker_applier {
   std::vector<engine_hash> unpaged_;
   std::vector<engine_hash> left_;  ///< of a removal: what is none of the pool's objects
   std::vector<local_hash> locals_;
+  store_command storing_;               ///< of the event under way, where it has more names than are stored at once
   bool is_pool_cleared_ = false;        ///< by the clear under way
   std::unique_ptr<pool_applier> pool_;  ///< last: it holds blocks of `blocks_`
 };

@@ -8,7 +8,7 @@
 
 namespace kvc::net {
 
-/// Names of one removal that was put together from several; a stream may be asked to give way between events only.
+/// Names of one removal that was put together from several; a stream gives way between events, and within one after a thousand names only.
 inline constexpr std::size_t most_joined_names = 256;
 
 /// Whether `next`, coming right behind `last`, says nothing but further names: engines write an event for every block they evict. Events

@@ -263,6 +263,21 @@ BOOST_AUTO_TEST_CASE(adapters_and_salts_share_the_hashes_of_the_standard_and_not
   BOOST_TEST(at.applier->names() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_removal_from_an_adapter_that_was_never_heard_of_takes_nothing_else) {
+  // The stream was joined late: the adapter's block of this name was stored before, and the base model's is another one.
+  stream at(registered(publisher_type::standard));
+  const local_hash local = hash_block(words{1, 2}, seed);
+  stored_event made;
+  made.standard_hashes = true;
+  made.hashes = {engine_hash{first_in_sequence(local).get()}};
+  at.apply(made);
+  at.apply(removed_event{.scope = with_adapter("sql"), .hashes = made.hashes});
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+  BOOST_TEST(at.tally.unknown_removals == 1U);
+  at.apply(removed_event{.scope = with_adapter(""), .hashes = made.hashes});
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_clear_of_a_store_means_its_tenant_whatever_else_it_fills_in) {
   // The model, the size and the rest come from the configuration of whoever publishes, not from the blocks.
   for (const auto& who : {registered(publisher_type::mooncake, publisher_class::pool), registered(publisher_type::mooncake),

@@ -109,6 +109,33 @@ BOOST_AUTO_TEST_CASE(what_the_last_holder_lets_go_of_is_not_kept) {
   BOOST_TEST(all.depth(0, trunk(1'000)) == 1'000U);
 }
 
+BOOST_AUTO_TEST_CASE(a_lane_gives_back_what_the_names_of_a_peak_took) {
+  // A fleet that is smaller at night must not keep the memory of the day.
+  fleet all(1);
+  constexpr std::uint64_t chains = 200;
+  constexpr std::uint64_t blocks = 500;
+  const auto name_of = [](std::uint64_t chain, std::uint64_t at) { return (chain + 1) * 1'000'000 + at; };
+  for (std::uint64_t chain = 0; chain < chains; ++chain) {
+    store_step step;
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      step.names.emplace_back(name_of(chain, i));
+      step.locals.emplace_back(name_of(chain, i));
+    }
+    all.workers[0]->store(step);
+  }
+  const std::size_t peak = all.lane->bytes();
+  for (std::uint64_t chain = 1; chain < chains; ++chain) {
+    for (std::uint64_t i = blocks; i-- > 0;) all.workers[0]->remove(engine_hash{name_of(chain, i)}, medium_id::gpu);
+  }
+
+  BOOST_TEST(all.lane->names() == blocks);
+  BOOST_TEST(all.lane->bytes() < peak / 8);
+  BOOST_TEST(all.depth(0, {local_hash{name_of(0, 0)}, local_hash{name_of(0, 1)}}) == 2U);
+  for (std::uint64_t i = blocks; i-- > 0;) all.workers[0]->remove(engine_hash{name_of(0, i)}, medium_id::gpu);
+  BOOST_TEST(all.workers[0]->tally().unknown_removals == 0U);
+  BOOST_TEST(all.lane->names() == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test

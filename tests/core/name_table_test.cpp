@@ -1,5 +1,6 @@
 #include "core/name_table.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -108,6 +109,41 @@ BOOST_AUTO_TEST_CASE(names_that_come_and_go_together_are_as_if_they_did_one_by_o
     for (std::uint32_t which = 0; which < each.names.size(); ++which)
       BOOST_REQUIRE(has(table, hash_of(each.names[which]), each.first + which));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_table_gives_back_what_a_peak_took) {
+  // Up and down by turns, of chance; whatever is there is found, and a small table is small however large it was.
+  constexpr std::uint64_t seed = 815;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  core::name_table table;
+  struct by_place final : core::named_records {
+    std::vector<std::uint64_t> hashes;
+    [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override { return hashes.at(place); }
+    void expect_at(unsigned, std::uint32_t) const noexcept override {}
+  } all;
+  std::vector<std::uint32_t> there;
+  std::size_t peak = 0;
+  for (const std::size_t wanted : {200'000U, 1'500U, 60'000U, 20'000U, 90'000U, 0U, 3'000U, 700U}) {
+    while (there.size() < wanted) {
+      there.push_back(static_cast<std::uint32_t>(all.hashes.size()));
+      all.hashes.push_back(random());
+      BOOST_REQUIRE(table.add(all.hashes.back(), there.back(), all));
+    }
+    peak = std::max(peak, table.bytes());
+    while (there.size() > wanted) {
+      std::swap(there[random() % there.size()], there.back());
+      const std::uint32_t gone = there.back();
+      there.pop_back();
+      table.remove(all.hashes[gone], gone);
+      if (gone % 16 == 0) table.join_sparse(all.hashes[gone], all);
+      BOOST_REQUIRE(!has(table, all.hashes[gone], gone));
+    }
+    BOOST_TEST(table.size() == wanted);
+    for (const std::uint32_t each : there) BOOST_REQUIRE(has(table, all.hashes[each], each));
+    BOOST_TEST(table.bytes() <= 300'000 + wanted * 64);
+  }
+  BOOST_TEST(peak > 2'000'000U);
 }
 
 BOOST_AUTO_TEST_CASE(of_equal_names_that_come_together_only_the_first_is_added_at_once) {

@@ -1,0 +1,129 @@
+// Events of more blocks than a lane may be kept busy with at once.
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/event_applier.hpp"
+#include "tests/support/applier_stream.hpp"
+
+namespace {
+
+using namespace kvc::core;
+using namespace kvc::test::applier;
+
+constexpr std::uint32_t many = 3'500;  ///< blocks; as one event it takes some turns
+
+/// The tokens of blocks `from` to `to` (exclusive) of one chain.
+words tokens_of(std::uint32_t from, std::uint32_t to) {
+  words made(std::size_t{to - from} * block_size);
+  std::iota(made.begin(), made.end(), from * block_size);
+  return made;
+}
+
+/// Their names, in the words of an engine.
+std::vector<engine_hash> names_of(std::uint32_t from, std::uint32_t to) {
+  std::vector<engine_hash> made;
+  for (std::uint32_t i = from; i < to; ++i) made.emplace_back(1'000 + i);
+  return made;
+}
+
+stored_event chain(std::uint32_t from, std::uint32_t to) {
+  stored_event made;
+  made.hashes = names_of(from, to);
+  made.tokens = tokens_of(from, to);
+  made.has_tokens = true;
+  if (from != 0) made.parent = names_of(from - 1, from)[0];
+  return made;
+}
+
+/// Applies an event; answers in how many turns.
+std::size_t turns_for(stream& at, event happened) {
+  event_batch batch;
+  batch.events.push_back(std::move(happened));
+  kvc::core::event_applier::progress where;
+  std::size_t turns = 1;
+  while (!at.applier->apply_some(batch, where, 256, at.tally)) ++turns;
+  return turns;
+}
+
+BOOST_AUTO_TEST_SUITE(event_applier_parts)
+
+BOOST_AUTO_TEST_CASE(a_chain_of_thousands_of_blocks_is_stored_and_removed_in_turns) {
+  // Somebody else's query on this lane must not wait for all of a prompt of a million tokens.
+  stream at(registered(publisher_type::vllm));
+  event_batch batch;
+  batch.events.emplace_back(chain(0, many));
+  kvc::core::event_applier::progress where;
+  BOOST_TEST(!at.applier->apply_some(batch, where, plenty, at.tally));
+  BOOST_TEST(at.depth(tokens_of(0, many)) == worker_applier::names_at_once);
+  at.applier->answer({});  // may come in between
+  BOOST_TEST(!at.applier->apply_some(batch, where, plenty, at.tally));
+  while (!at.applier->apply_some(batch, where, plenty, at.tally)) continue;
+  BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+  BOOST_TEST(at.tally.stored == many);
+
+  BOOST_TEST(turns_for(at, chain(many, 2 * many)) >= 4U);  // behind a parent
+  BOOST_TEST(at.depth(tokens_of(0, 2 * many)) == 2 * many);
+  stored_event offloaded;  // by name
+  offloaded.scope = on(medium_id::cpu);
+  offloaded.hashes = names_of(0, many);
+  BOOST_TEST(turns_for(at, offloaded) >= 4U);
+  BOOST_TEST(at.depth(tokens_of(0, 2 * many), mask_of(medium_id::cpu)) == many);
+
+  removed_event gone{.scope = {}, .hashes = names_of(1, 2 * many)};
+  BOOST_TEST(turns_for(at, gone) >= 7U);
+  BOOST_TEST(at.depth(tokens_of(0, 2 * many), mask_of(medium_id::gpu)) == 1U);
+  BOOST_TEST(at.depth(tokens_of(0, 2 * many)) == many);
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+  BOOST_TEST(at.applier->names() == many);
+}
+
+BOOST_AUTO_TEST_CASE(groups_are_named_apart_in_every_part) {
+  stream at(registered(publisher_type::vllm));
+  stored_event made = chain(0, many);
+  made.scope = in_group(3);
+  BOOST_TEST(turns_for(at, made) >= 4U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+  BOOST_TEST(turns_for(at, removed_event{.scope = {}, .hashes = made.hashes}) >= 4U);
+  BOOST_TEST(at.tally.unknown_removals == many);
+  BOOST_TEST(turns_for(at, removed_event{.scope = in_group(3), .hashes = made.hashes}) >= 4U);
+  BOOST_TEST(at.applier->names() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_its_parent_waits_in_every_part) {
+  stream at(registered(publisher_type::vllm));
+  (void)turns_for(at, chain(1, many));
+  BOOST_TEST(at.applier->orphans() == many - 1);
+  (void)turns_for(at, chain(0, 1));
+  BOOST_TEST(at.applier->orphans() == 0U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+}
+
+BOOST_AUTO_TEST_CASE(a_store_s_blocks_come_and_go_in_turns) {
+  // Told by tokens, of which each part sees its own.
+  stream at(registered(publisher_type::vllm, publisher_class::pool));
+  stored_event made = chain(0, many);
+  made.scope.object_key = "prompt";
+  BOOST_TEST(turns_for(at, made) >= 4U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+  removed_event gone{.scope = made.scope, .hashes = names_of(2'000, many)};
+  BOOST_TEST(turns_for(at, gone) >= 2U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == 2'000U);
+}
+
+BOOST_AUTO_TEST_CASE(where_there_is_no_room_for_a_part_there_is_none_for_the_rest) {
+  // Blocks that cannot be held must not wait for each other instead.
+  stream at(registered(publisher_type::vllm));
+  slot_table& slots = at.all.view().get()->partitions.begin()->second->partition->index().runs().slots();
+  while (slots.has_room()) (void)slots.take(worker_id{3}, medium_id::cpu);
+  (void)turns_for(at, chain(0, many));
+  BOOST_TEST(at.tally.skipped == many);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
