@@ -231,6 +231,7 @@ asio::awaitable<std::string> coordinator_service::metrics(lane& here) {
 bool coordinator_service::has_to_wait(lane& /*here*/, const http_request& request, const http_plan& plan) noexcept {
   const auto asked = static_cast<coordinator_endpoint>(plan.handler);
   if (!is_short_by_body(asked)) return has_body(asked) && request.body.size() > most_read_in_a_turn(asked);
+  if (asked == usage_events && state_->context.event_turns.are_taken()) return true;  // perhaps by the same sender
   const bool is_bounded = asked != publish_chunks || is_published_in_a_turn(request.body.size(), state_->context.settings.blend_chunk_size);
   return !is_bounded || request.body.size() > most_read_in_a_turn(asked);
 }
