@@ -1,6 +1,8 @@
 #include "core/catalog.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -12,22 +14,32 @@ auto member_order(const member& each) {
 }
 bool is_before(const member& left, const member& right) { return member_order(left) < member_order(right); }
 
-/// Which pools lend to whom, from scratch: membership changes are rare.
-match_scope scope_of(const member_list& members) {
+/// What a pool that is not shared lends, and to whom of its instance's members.
+private_pool lent_by(const member& pool, std::span<const member> instance) {
+  private_pool lent{.pool = pool.id, .users = {}};
+  for (const member& user : instance) {
+    if (user.key->tenant == pool.key->tenant && user.key->kind == publisher_class::engine) lent.users.push_back(user.id);
+  }
+  if (lent.users.empty()) lent.users.push_back(pool.id);
+  return lent;
+}
+
+/// Which pools lend to whom, from scratch: membership changes are rare. Precondition: sorted, so that the members of an instance lie next
+/// to each other; a fleet may have a pool for each of thousands.
+match_scope scope_of(std::span<const member> members) {
   match_scope scope;
-  for (const member& pool : members) {
-    if (pool.key->kind != publisher_class::pool) continue;
-    if (pool.shared_pool) {
-      scope.pools.push_back(pool.id);
-      continue;
+  while (!members.empty()) {
+    const auto is_other = [&](const member& each) { return each.key->instance != members.front().key->instance; };
+    const auto instance = members.first(static_cast<std::size_t>(std::ranges::find_if(members, is_other) - members.begin()));
+    for (const member& pool : instance) {
+      if (pool.key->kind != publisher_class::pool) continue;
+      if (pool.shared_pool) {
+        scope.pools.push_back(pool.id);
+      } else {
+        scope.private_pools.push_back(lent_by(pool, instance));
+      }
     }
-    private_pool lent{.pool = pool.id, .users = {}};
-    for (const member& user : members) {
-      const bool is_same = user.key->instance == pool.key->instance && user.key->tenant == pool.key->tenant;
-      if (is_same && user.key->kind == publisher_class::engine) lent.users.push_back(user.id);
-    }
-    if (lent.users.empty()) lent.users.push_back(pool.id);
-    scope.private_pools.push_back(std::move(lent));
+    members = members.subspan(instance.size());
   }
   std::ranges::sort(scope.pools);
   std::ranges::sort(scope.private_pools, {}, &private_pool::pool);

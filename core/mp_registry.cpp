@@ -38,25 +38,25 @@ result<bool> mp_registry::add(mp_server server, time_point now, std::chrono::sys
   if (const auto known = by_id_.find(fresh.server.instance_id); known != by_id_.end()) {
     const place where = known->second;
     by_id_.erase(known);  // its key is a view of the text that is replaced now
-    *where = std::move(fresh);
-    by_id_.emplace(where->server.instance_id, where);
+    where->second = std::move(fresh);
+    by_id_.emplace(where->second.server.instance_id, where);
     return true;
   }
-  members_.push_back(std::move(fresh));
-  by_id_.emplace(members_.back().server.instance_id, std::prev(members_.end()));
+  const place last = members_.emplace_hint(members_.end(), ++numbers_, std::move(fresh));
+  by_id_.emplace(last->second.server.instance_id, last);
   return false;
 }
 
 bool mp_registry::heartbeat(std::string_view instance_id, time_point now) {
   const auto known = by_id_.find(instance_id);
   if (known == by_id_.end()) return false;
-  known->second->heard_at = now;
+  known->second->second.heard_at = now;
   return true;
 }
 
 void mp_registry::erase(place where) {
-  text_bytes_ -= text_bytes_of(where->server);
-  by_id_.erase(where->server.instance_id);
+  text_bytes_ -= text_bytes_of(where->second.server);
+  by_id_.erase(where->second.server.instance_id);
   members_.erase(where);
 }
 
@@ -71,8 +71,8 @@ std::vector<std::string> mp_registry::sweep(time_point now) {
   std::vector<std::string> gone;
   for (place each = members_.begin(); each != members_.end();) {
     const place here = each++;
-    if (now - here->heard_at <= limits_.timeout) continue;
-    gone.push_back(here->server.instance_id);
+    if (now - here->second.heard_at <= limits_.timeout) continue;
+    gone.push_back(here->second.server.instance_id);
     erase(here);
   }
   return gone;
@@ -80,12 +80,12 @@ std::vector<std::string> mp_registry::sweep(time_point now) {
 
 const mp_member* mp_registry::find(std::string_view instance_id) const {
   const auto known = by_id_.find(instance_id);
-  return known == by_id_.end() ? nullptr : &*known->second;
+  return known == by_id_.end() ? nullptr : &known->second->second;
 }
 
 const mp_member* mp_registry::pick(std::uint64_t random) const {
   if (members_.empty()) return nullptr;
-  return &*std::next(members_.begin(), static_cast<std::ptrdiff_t>(random % members_.size()));
+  return &std::next(members_.begin(), static_cast<std::ptrdiff_t>(random % members_.size()))->second;
 }
 
 }  // namespace kvc::core

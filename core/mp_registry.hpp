@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -66,15 +66,17 @@ class mp_registry {
   [[nodiscard]] const mp_member* find(std::string_view instance_id) const;
   /// One server, each as likely as the others; null when there is none. `random` is 64 random bits. Valid as from `find`.
   [[nodiscard]] const mp_member* pick(std::uint64_t random) const;
-  /// In order of first registration.
-  [[nodiscard]] const std::list<mp_member>& all() const noexcept { return members_; }
+  /// In order of first registration, by a number that is a server's as long as it stays, and nobody else's afterwards: who goes through
+  /// them in several turns finds its place again.
+  [[nodiscard]] const std::map<std::uint64_t, mp_member>& all() const noexcept { return members_; }
 
  private:
-  using place = std::list<mp_member>::iterator;
+  using place = std::map<std::uint64_t, mp_member>::iterator;
   void erase(place where);
 
   limits limits_;
-  std::list<mp_member> members_;
+  std::map<std::uint64_t, mp_member> members_;
+  std::uint64_t numbers_ = 0;  ///< given out
   std::size_t text_bytes_ = 0;
   std::unordered_map<std::string_view, place> by_id_;  ///< views of the ids in `members_`
 };

@@ -25,6 +25,30 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_reserved = 64U << 10;  ///< bytes of an answer, before it is known how long it gets
+/// Bytes of a body that are read in a turn of a lane: a prompt of some hundred thousand tokens, in a millisecond as a rule.
+constexpr std::size_t most_read_in_a_turn = std::size_t{1} << 20;
+
+/// Whether an answer is about the whole fleet, so that it takes as long as that is large.
+bool is_about_all(endpoint which) {
+  return which == endpoint::services || which == endpoint::workers || which == endpoint::global_view || which == endpoint::metrics;
+}
+
+bool is_query(endpoint which) {
+  return which == endpoint::query || which == endpoint::query_by_hash;
+}
+
+/// A query's body, read.
+struct read_body {
+  request_document document;
+  query_request query;
+  checked wrong;
+
+  void read(const http_request& request, bool by_hash) {
+    wrong = document.read(request.body, request.body_form, request_document::shape::single);
+    if (wrong) return;
+    wrong = read_query(document, document.items().front(), by_hash ? query_kind::hashes : query_kind::tokens, query);
+  }
+};
 
 }  // namespace
 
@@ -49,29 +73,44 @@ http_plan api_service::plan(const http_request& head) {
   }
   planned.counter = found.entry->counter;
   planned.handler = static_cast<std::uint8_t>(found.entry->endpoint);
-  planned.waits = found.entry->endpoint == endpoint::query_batch || found.entry->access == access::write;
+  const endpoint asked = found.entry->endpoint;
+  planned.waits = asked == endpoint::query_batch || found.entry->access == access::write || is_about_all(asked);
   const checked denied = check_access(found.entry->access, head.authorization, context_.auth_tokens, context_.auth_read_tokens);
   if (denied) planned.refusal = reply_with(*denied, head.answer_form);
   return planned;
 }
 
+bool api_service::has_to_wait(lane&, const http_request& request, const http_plan& plan) {
+  return is_query(static_cast<endpoint>(plan.handler)) && request.body.size() > most_read_in_a_turn;
+}
+
 http_reply api_service::answer_query_request(lane& here, const http_request& request, bool by_hash) {
-  scratch& reused = *scratches_[here.index()];
-  checked wrong = reused.document.read(request.body, request.body_form, request_document::shape::single);
+  request_document& document = scratches_[here.index()]->document;
+  checked wrong = document.read(request.body, request.body_form, request_document::shape::single);
   query_request query;
-  if (!wrong) {
-    const query_kind kind = by_hash ? query_kind::hashes : query_kind::tokens;
-    wrong = read_query(reused.document, reused.document.items().front(), kind, query);
-  }
+  if (!wrong) wrong = read_query(document, document.items().front(), by_hash ? query_kind::hashes : query_kind::tokens, query);
   if (wrong) return reply_with(*wrong, request.answer_form);
+  return answer_query(here, request, query);
+}
+
+http_reply api_service::answer_query(lane& here, const http_request& request, const query_request& query) {
+  scratch& reused = *scratches_[here.index()];
   std::string body;
   body.reserve(reused.answer_bytes);
   answer_writer out(body, request.answer_form);
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
-  answer_query(query, source, reused.query, out);
+  net::answer_query(query, source, reused.query, out);
   reused.answer_bytes = std::min(body.size() + body.size() / 8, most_reserved);
   if (query.prefetch) prefetch_behind(context_.prefetches, here, query, source, reused.query);
   return ok_reply(std::move(body), request.answer_form);
+}
+
+asio::awaitable<http_reply> api_service::answer_long_query(lane& here, const http_request& request, bool by_hash) {
+  auto body = std::make_unique<read_body>();
+  (void)co_await beside_.run([&] { return body->read(request, by_hash), true; });
+  http_reply reply = body->wrong ? reply_with(*body->wrong, request.answer_form) : answer_query(here, request, body->query);
+  beside_.drop(std::move(body));  // giving it back takes its time as well
+  co_return reply;
 }
 
 http_reply api_service::answer_now(lane& here, const http_request& request, const http_plan& plan) {
@@ -99,7 +138,12 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
 
 asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
   auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form);
-  const checked unreadable = batch->read(request.body_form);
+  checked unreadable;
+  if (request.body.size() <= most_read_in_a_turn) {
+    unreadable = batch->read(request.body_form);
+  } else {
+    unreadable = co_await beside_.run([&] { return batch->read(request.body_form); });
+  }
   if (unreadable) co_return reply_with(*unreadable, request.answer_form);
   std::string body;
   if (co_await batch->write_some(here, body, batch_answer::longest_whole)) co_return ok_reply(std::move(body), request.answer_form);
@@ -110,9 +154,22 @@ asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_req
 asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& request, const http_plan& plan) {
   const auto asked = static_cast<endpoint>(plan.handler);
   if (asked == endpoint::query_batch) co_return co_await answer_batch(here, request);
+  if (is_query(asked)) co_return co_await answer_long_query(here, request, asked == endpoint::query_by_hash);
+  if (is_about_all(asked)) {
+    http_reply page = co_await beside_.run([&] { return answer_now(here, request, plan); });  // which touches nothing of the lane's
+    co_return page;
+  }
   const wire_form form = request.answer_form;
-  request_document& document = scratches_[here.index()]->document;  // not used after the first wait
-  const checked unreadable = document.read(request.body, request.body_form, request_document::shape::single);
+  const bool is_long = request.body.size() > most_read_in_a_turn;
+  const auto own = is_long ? std::make_unique<request_document>() : nullptr;
+  request_document& document = is_long ? *own : scratches_[here.index()]->document;  // the latter not used after the first wait
+  const auto read = [&] { return document.read(request.body, request.body_form, request_document::shape::single); };
+  checked unreadable;
+  if (is_long) {
+    unreadable = co_await beside_.run(read);
+  } else {
+    unreadable = read();
+  }
   if (unreadable) co_return reply_with(*unreadable, form);
   if (asked == endpoint::register_publisher) {
     registration_request wanted;

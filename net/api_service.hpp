@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/api_context.hpp"
+#include "net/aside.hpp"
 #include "net/http_service.hpp"
 
 namespace kvc::net {
@@ -15,14 +16,16 @@ struct query_request;
 struct query_scratch;
 struct query_source;
 
-/// Serves every route of the indexer's surface. Keeps the memory that queries of one lane reuse; nothing else.
-/// Lane: called on any lane with that lane; one object serves them all. What the context refers to outlives it.
+/// Serves every route of the indexer's surface. Keeps the memory that queries of one lane reuse, and a thread for what takes long: pages
+/// about the whole fleet, and the reading of long bodies. Life cycle: destroyed after the lanes have stopped, and before they are
+/// destroyed. Lane: called on any lane with that lane; one object serves them all. What the context refers to outlives it.
 class api_service final : public http_service {
  public:
   explicit api_service(api_context context);
   ~api_service() override;
 
   [[nodiscard]] http_plan plan(const http_request& head) override;
+  [[nodiscard]] bool has_to_wait(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override;
 
@@ -32,11 +35,14 @@ class api_service final : public http_service {
   struct scratch;
 
   [[nodiscard]] http_reply answer_query_request(lane& here, const http_request& request, bool by_hash);
+  [[nodiscard]] http_reply answer_query(lane& here, const http_request& request, const query_request& query);
+  [[nodiscard]] asio::awaitable<http_reply> answer_long_query(lane& here, const http_request& request, bool by_hash);
   [[nodiscard]] asio::awaitable<http_reply> answer_batch(lane& here, const http_request& request);
 
   api_context context_;
   std::atomic<std::size_t> dumps_{0};                ///< being made at this moment
   std::vector<std::unique_ptr<scratch>> scratches_;  ///< by lane; each touched on its lane only
+  aside_thread beside_;                              ///< for every lane
 };
 
 }  // namespace kvc::net

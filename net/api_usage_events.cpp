@@ -24,6 +24,7 @@ asio::awaitable<void> apply_slices(coordinator_context& context, std::span<const
 }
 
 asio::awaitable<bool> apply_batch(coordinator_context& context, const usage_batch& batch) {
+  const sender_turns::turn turn = co_await context.event_turns.take(std::string(batch.instance_id));
   context.tables.seqnos.observe(batch.instance_id, batch.number);
   co_await apply_slices(context, batch.events);
   co_return true;

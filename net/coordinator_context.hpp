@@ -46,7 +46,7 @@ struct coordinator_context {
   coordinator_tables tables;
   mp_caller calls;
   mp_caller deletions;       ///< of what is evicted, apart from all others: a server that is slow to delete is not closed to requests
-  sender_turns event_turns;  ///< of POST /events
+  sender_turns event_turns;  ///< of POST /events and /quota/events
   quota_file saved_quotas;
   decimal_memo decimals;     ///< of usage and limits
   aside_thread aside;        ///< reads long bodies, for any lane

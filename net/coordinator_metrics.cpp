@@ -70,7 +70,7 @@ void write_servers(exposition& page, const coordinator_tables& tables, std::chro
   page.counter("kvc_coordinator_unknown_heartbeats_total", "Heartbeats of servers that are not registered", counted.unknown_heartbeats);
   page.family("kvc_coordinator_heartbeat_age_seconds", "Time since a server was heard of", "gauge");
   std::size_t rows = 0;
-  for (const core::mp_member& each : tables.servers.all()) {
+  for (const auto& [number, each] : tables.servers.all()) {
     if (rows++ == most_metric_rows) break;
     const std::chrono::duration<double> age = now - each.heard_at;
     page.row("kvc_coordinator_heartbeat_age_seconds", "instance_id", each.server.instance_id, age.count());

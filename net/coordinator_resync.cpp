@@ -33,7 +33,7 @@ std::size_t page_bytes(std::size_t entries) {
 
 std::vector<std::string> registered(const coordinator_context& context) {
   std::vector<std::string> ids;
-  for (const core::mp_member& each : context.tables.servers.all()) ids.push_back(each.server.instance_id);
+  for (const auto& [number, each] : context.tables.servers.all()) ids.push_back(each.server.instance_id);
   return ids;
 }
 

@@ -34,7 +34,6 @@ constexpr std::chrono::seconds relay_spare{5};
 bool is_short(coordinator_endpoint asked) {
   switch (asked) {
     case add_instance:
-    case list_instances:
     case remove_instance:
     case heartbeat:
     case read_usage:
@@ -43,6 +42,7 @@ bool is_short(coordinator_endpoint asked) {
     case read_default_quota:
     case set_default_quota:
       return true;
+    case list_instances:
     case list_usage:
     case usage_events:
     case publish_chunks:
@@ -97,8 +97,6 @@ http_reply answer_short(coordinator_context& context, const coordinator_routed& 
       const std::uint64_t low = context.random();
       return add_instance_reply(tables, body, high, low, steady::now());
     }
-    case list_instances:
-      return list_instances_reply(tables);
     case remove_instance:
       return remove_instance_reply(tables, segment);
     case heartbeat:
@@ -138,6 +136,9 @@ asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, 
                                       const http_request& request, coordinator_reading& read) {
   http_reply reply;
   switch (found.route->endpoint) {
+    case list_instances:
+      reply = co_await list_instances_reply(context, here);
+      break;
     case list_usage:
       reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
       break;
@@ -231,6 +232,7 @@ asio::awaitable<std::string> coordinator_service::metrics(lane& here) {
 bool coordinator_service::has_to_wait(lane& /*here*/, const http_request& request, const http_plan& plan) noexcept {
   const auto asked = static_cast<coordinator_endpoint>(plan.handler);
   if (!is_short_by_body(asked)) return has_body(asked) && request.body.size() > most_read_in_a_turn(asked);
+  if (asked == usage_events && state_->context.event_turns.are_taken()) return true;  // perhaps by the same sender
   const bool is_bounded = asked != publish_chunks || is_published_in_a_turn(request.body.size(), state_->context.settings.blend_chunk_size);
   return !is_bounded || request.body.size() > most_read_in_a_turn(asked);
 }

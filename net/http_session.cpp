@@ -101,10 +101,22 @@ http_session::wants http_session::handle() {
   } else if (plan.waits || shared_.service.has_to_wait(local_.here, asked_->request, plan)) {
     if (take_body()) return wants::answer;
   } else {
-    reply_ = shared_.service.answer_now(local_.here, asked_->request, plan);
+    reply_ = answered_now();
   }
   lying_ = {};
   return finish();
+}
+
+/// The reply of a service that need not wait; it may have failed, of which a client is told like everybody's.
+http_reply http_session::answered_now() {
+  try {
+    return shared_.service.answer_now(local_.here, asked_->request, asked_->plan);
+  } catch (const std::exception& failed) {
+    log::error(
+        log::module::http, "handler failed",
+        {{"lane", local_.here.index()}, {"method", asked_->request.method}, {"path", asked_->request.path}, {"reason", failed.what()}});
+    return failed_reply();
+  }
 }
 
 /// The reply is there.

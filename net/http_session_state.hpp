@@ -88,6 +88,7 @@ class http_session final : private ready_sockets::client {
   void refuse(refusal_kind kind, std::string sentence);
   [[nodiscard]] wants refuse_rest(request_parser::step why);
   [[nodiscard]] wants handle();
+  [[nodiscard]] http_reply answered_now();
   [[nodiscard]] wants finish();
   [[nodiscard]] wants write();
   [[nodiscard]] wants write_rest();

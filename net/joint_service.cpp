@@ -29,8 +29,7 @@ http_plan joint_service::plan(const http_request& head) {
     planned.refusal = wrong_method_of_both_reply(probe_method, head.answer_form);
     return planned;
   }
-  if (planned.counter == core::route::metrics) planned.waits = true;  // for the coordinator's lane
-  if (planned.counter != core::route::other) return planned;          // a route of the index
+  if (planned.counter != core::route::other) return planned;  // a route of the index
   const bool is_known = find_route(head.method, head.path).path_exists;
   if (!is_known) planned.refusal = no_path_of_both_reply(head.answer_form);
   return planned;
@@ -44,8 +43,8 @@ http_reply joint_service::answer_now(lane& here, const http_request& request, co
 asio::awaitable<http_reply> joint_service::answer(lane& here, const http_request& request, const http_plan& plan) {
   if (is_coordinator_path(request.path)) co_return co_await coordinator_.answer(here, request, plan);
   if (is_of_stores(request.path)) co_return co_await stores_->answer(here, request, plan);
-  if (plan.counter != core::route::metrics) co_return co_await index_.answer(here, request, plan);
-  http_reply page = index_.answer_now(here, request, plan);
+  http_reply page = co_await index_.answer(here, request, plan);
+  if (plan.counter != core::route::metrics) co_return page;
   page.body += co_await coordinator_.metrics(here);
   if (stores_ != nullptr) page.body += stores_->metrics();
   co_return page;

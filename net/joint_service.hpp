@@ -27,7 +27,7 @@ class joint_service final : public http_service {
   [[nodiscard]] http_plan plan(const http_request& head) override;
   [[nodiscard]] bool has_to_wait(lane& here, const http_request& request, const http_plan& plan) override {
     if (is_coordinator_path(request.path)) return coordinator_.has_to_wait(here, request, plan);
-    return is_of_stores(request.path) && stores_->has_to_wait(here, request, plan);
+    return is_of_stores(request.path) ? stores_->has_to_wait(here, request, plan) : index_.has_to_wait(here, request, plan);
   }
   [[nodiscard]] http_reply answer_now(lane& here, const http_request& request, const http_plan& plan) override;
   [[nodiscard]] asio::awaitable<http_reply> answer(lane& here, const http_request& request, const http_plan& plan) override;

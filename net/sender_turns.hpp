@@ -46,6 +46,8 @@ class sender_turns {
     std::shared_ptr<place> mine_;
   };
 
+  /// Whether anybody has a turn.
+  [[nodiscard]] bool are_taken() const noexcept { return !busy_->empty(); }
   /// Completes when nobody else has the sender's turn. Deadline: none is needed, every turn ends by itself.
   [[nodiscard]] asio::awaitable<turn> take(std::string sender);
 

@@ -116,6 +116,7 @@ void stream_news::note_connection(const zmq_socket::connection& seen) {
   if (!may_write()) return;
   log::info(log::module::stream, "connection",
             {{"instance", service_->registration.worker.instance},
+             {"tenant", service_->registration.worker.tenant},
              {"dp_rank", service_->registration.worker.rank.get()},
              {"endpoint", service_->registration.endpoint},
              {"state", core::to_string(now)},
@@ -128,6 +129,7 @@ void stream_news::cannot_open(const error_code& why) {
   if (std::exchange(open_failure_, why) == why || !may_write()) return;
   log::warn(log::module::stream, "cannot open stream",
             {{"instance", service_->registration.worker.instance},
+             {"tenant", service_->registration.worker.tenant},
              {"dp_rank", service_->registration.worker.rank.get()},
              {"endpoint", service_->registration.endpoint},
              {"reason", why.message()}});
@@ -137,6 +139,7 @@ void stream_news::has_failed(std::string_view why) {
   if (!may_write()) return;
   log::error(log::module::stream, "stream failed",
              {{"instance", service_->registration.worker.instance},
+              {"tenant", service_->registration.worker.tenant},
               {"dp_rank", service_->registration.worker.rank.get()},
               {"endpoint", service_->registration.endpoint},
               {"reason", why}});
@@ -146,6 +149,7 @@ void stream_news::cannot_ask(const error_code& why) {
   if (!may_write()) return;
   log::warn(log::module::stream, "replay request failed",
             {{"instance", service_->registration.worker.instance},
+             {"tenant", service_->registration.worker.tenant},
              {"dp_rank", service_->registration.worker.rank.get()},
              {"endpoint", service_->registration.replay_endpoint},
              {"reason", why.message()}});
@@ -156,31 +160,34 @@ void stream_news::tell(const core::stream_fsm::fact& what) {
   using kind = core::stream_fsm::fact::kind;
   const core::worker_key& worker = service_->registration.worker;
   const log::field instance("instance", worker.instance);
+  const log::field tenant("tenant", worker.tenant);
   const log::field rank("dp_rank", worker.rank.get());
   const log::field from("from_seqno", what.from.get());
   const log::field to("to_seqno", what.to ? std::to_string(what.to->get()) : std::string("end"));
   switch (what.what) {
     case kind::gap:
-      return log::info(log::module::stream, "gap", {instance, rank, from, to});
+      return log::info(log::module::stream, "gap", {instance, tenant, rank, from, to});
     case kind::lost:
-      return log::warn(log::module::stream, "batches lost", {instance, rank, from, to});
+      return log::warn(log::module::stream, "batches lost", {instance, tenant, rank, from, to});
     case kind::replay_ended:
       return log::info(
           log::module::stream, "replay ended",
-          {instance, rank, from, to, {"outcome", core::to_string(what.outcome)}, {"applied", what.applied}, {"lost", what.lost}});
+          {instance, tenant, rank, from, to, {"outcome", core::to_string(what.outcome)}, {"applied", what.applied}, {"lost", what.lost}});
     case kind::doubted:
       return log::warn(log::module::stream, "blocks dropped, what was missed may have removed them",
-                       {instance, rank, {"seqno", what.from.get()}});
+                       {instance, tenant, rank, {"seqno", what.from.get()}});
     case kind::unproven:
       return log::warn(log::module::stream, "publisher was away and may be another one, nothing can tell",
-                       {instance, rank, {"last_seqno", what.from.get()}});
+                       {instance, tenant, rank, {"last_seqno", what.from.get()}});
     case kind::restarted:
       return log::warn(log::module::stream, "publisher restarted",
-                       {instance, rank, {"last_seqno", what.from.get()}, {"because", what.because}});
+                       {instance, tenant, rank, {"last_seqno", what.from.get()}, {"because", what.because}});
     case kind::failed:
-      return log::warn(log::module::stream, "blocks dropped, they are read anew", {instance, rank, {"last_seqno", what.from.get()}});
+      return log::warn(log::module::stream, "blocks dropped, they are read anew",
+                       {instance, tenant, rank, {"last_seqno", what.from.get()}});
     case kind::silence_evicts:
-      return log::warn(log::module::stream, "blocks dropped, the publisher is silent", {instance, rank, {"seqno", what.from.get()}});
+      return log::warn(log::module::stream, "blocks dropped, the publisher is silent",
+                       {instance, tenant, rank, {"seqno", what.from.get()}});
   }
 }
 

@@ -73,6 +73,7 @@ void stream_sink::reject(std::optional<core::seqno> number, std::string_view wha
   log::warn(log::module::stream, "rejected",
             {{"what", what},
              {"instance", registration_.worker.instance},
+             {"tenant", registration_.worker.tenant},
              {"dp_rank", registration_.worker.rank.get()},
              {"endpoint", registration_.endpoint},
              {"seqno", number ? std::to_string(number->get()) : std::string("none")},
@@ -95,6 +96,7 @@ void stream_sink::note_other_topic(std::string_view topic) {
             {{"wanted", registration_.topic},
              {"topic", topic.substr(0, longest_logged_topic)},
              {"instance", registration_.worker.instance},
+             {"tenant", registration_.worker.tenant},
              {"dp_rank", registration_.worker.rank.get()},
              {"endpoint", registration_.endpoint},
              {"so_far", so_far}});
@@ -209,6 +211,7 @@ void stream_sink::note_unknown(const core::unknown_word& word) {
             {{"kind", core::to_string(word.kind)},
              {"word", known.name(before)},
              {"instance", registration_.worker.instance},
+             {"tenant", registration_.worker.tenant},
              {"dp_rank", registration_.worker.rank.get()},
              {"endpoint", registration_.endpoint}});
 }
@@ -219,6 +222,7 @@ void stream_sink::note_other_rank() {
   if (!std::has_single_bit(so_far)) return;
   log::warn(log::module::stream, "batch names another rank",
             {{"instance", registration_.worker.instance},
+             {"tenant", registration_.worker.tenant},
              {"dp_rank", registration_.worker.rank.get()},
              {"endpoint", registration_.endpoint},
              {"batch_rank", batch_.rank->get()},
@@ -234,6 +238,7 @@ void stream_sink::note_bound(std::string_view what, std::size_t limit, std::uint
             {{"bound", what},
              {"limit", limit},
              {"instance", registration_.worker.instance},
+             {"tenant", registration_.worker.tenant},
              {"dp_rank", registration_.worker.rank.get()},
              {"endpoint", registration_.endpoint},
              {"so_far", so_far}});

@@ -125,6 +125,30 @@ BOOST_AUTO_TEST_CASE(private_pools_lend_to_their_instance) {
   BOOST_TEST((view->find(key_of("m"))->scope.private_pools[0].users == std::vector<worker_id>{worker_id{3}, worker_id{1}}));
 }
 
+BOOST_AUTO_TEST_CASE(each_of_many_pools_lends_to_its_own_instance) {
+  // A fleet with a store beside every engine; instances of one name in two tenants are two.
+  constexpr std::uint32_t instances = 20;
+  kvc::core::catalog all;
+  for (std::uint32_t i = 0; i < instances; ++i) {
+    const std::string name = "i" + std::to_string(i);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) (void)all.join(key_of("m"), seed, worker(1'000 + 2 * i + rank, name, rank));
+    (void)all.join(key_of("m"), seed, worker(100 - i, name, 0, publisher_class::pool));
+  }
+  member foreign = worker(200, "i7", 0, publisher_class::pool);
+  foreign.key = shared_key({.tenant = "other", .instance = "i7", .rank = dp_rank{0}, .kind = publisher_class::pool});
+  (void)all.join(key_of("m"), seed, foreign);
+
+  const auto view = all.view().get();
+  const auto& lent = view->find(key_of("m"))->scope.private_pools;
+  BOOST_REQUIRE(lent.size() == instances + 1);
+  for (std::uint32_t i = 0; i < instances; ++i) {
+    const auto& each = lent[instances - 1 - i];  // sorted by pool
+    BOOST_TEST(each.pool.get() == 100 - i);
+    BOOST_TEST((each.users == std::vector<worker_id>{worker_id{1'000 + 2 * i}, worker_id{1'001 + 2 * i}}));
+  }
+  BOOST_TEST((lent.back().users == std::vector<worker_id>{worker_id{200}}));
+}
+
 BOOST_AUTO_TEST_CASE(leaving_leaves_every_partition) {
   // A worker with adapters is a member of many.
   kvc::core::catalog all;

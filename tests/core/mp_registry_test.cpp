@@ -25,7 +25,7 @@ mp_server server(const std::string& id, const std::string& ip = "10.0.0.1") {
 
 std::string listed(const mp_registry& registry) {
   std::string text;
-  for (const mp_member& each : registry.all()) text += each.server.instance_id + " ";
+  for (const auto& [number, each] : registry.all()) text += each.server.instance_id + " ";
   return text;
 }
 
@@ -47,6 +47,8 @@ BOOST_AUTO_TEST_CASE(the_list_is_in_order_of_first_registration) {
   BOOST_TEST(!registry.remove("b"));
   BOOST_TEST(!*registry.add(server("b"), t0, noon));
   BOOST_TEST(listed(registry) == "a c b ");
+  BOOST_TEST(registry.all().upper_bound(2)->second.server.instance_id == "c", "who stood behind somebody that has left is found again");
+  BOOST_TEST(registry.all().rbegin()->first == 4U, "and who returns is told of once more");
 }
 
 BOOST_AUTO_TEST_CASE(silence_beyond_the_timeout_ends_a_membership_at_the_next_sweep) {

@@ -84,6 +84,31 @@ BOOST_AUTO_TEST_CASE(lists_in_order_of_first_registration) {
   BOOST_TEST(ids == (std::vector<std::string>{"b", "c", "a"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_long_list_is_sent_in_pieces) {
+  // Servers say what they like about themselves: what nobody has taken yet must not lie in memory once for each that asks.
+  coordinator_fixture service;
+  std::vector<std::string> expected;
+  const std::string zone(60'000, 'z');
+  for (int i = 0; i < 40; ++i) {
+    expected.push_back("mp " + std::to_string(i));
+    service.call("POST", "/instances",
+                 R"({"ip":"h","http_port":1,"instance_id":")" + expected.back() + R"(","metadata":{"zone":")" + zone + "\"}}");
+  }
+
+  const raw_answer list = service.call("GET", "/instances");
+
+  BOOST_TEST(list.status == 200);
+  BOOST_TEST(list.header("content-type") == "application/json");
+  BOOST_TEST(list.header("transfer-encoding") == "chunked");
+  std::vector<std::string> ids;
+  const auto document = json_of(list);
+  for (const auto& each : document.at("instances").as_array()) {
+    ids.emplace_back(each.at("instance_id").as_string());
+    BOOST_TEST((each.at("metadata").at("zone").as_string() == zone));
+  }
+  BOOST_TEST(ids == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(shows_what_servers_say_in_the_order_clients_know) {
   coordinator_fixture service;
   const auto before = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

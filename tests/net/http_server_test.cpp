@@ -363,6 +363,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_fails_is_a_500_at_once) {
   const raw_answer failed = client.ask("GET", "/wait?patience=none");
   BOOST_TEST(failed.status == 500);
   BOOST_TEST(failed.body == "Internal Server Error");
+  BOOST_TEST(client.ask("POST", "/fails", "{}").status == 500, "also where nobody is waited for");
   BOOST_TEST(client.ask("GET", "/size").status == 200, "the connection goes on");
 }
 

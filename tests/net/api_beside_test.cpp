@@ -1,0 +1,79 @@
+// What takes long is done beside the lanes: pages about the whole fleet, and the reading of long bodies.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/net/api_fixture.hpp"
+
+namespace {
+
+using kvc::test::api_fixture;
+using kvc::test::raw_answer;
+
+constexpr std::size_t more_than_a_turn = (std::size_t{1} << 20) + 1;
+
+/// Whether the process has the thread, which begins with the first piece of work for it.
+bool has_thread_beside() {
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(each.path() / "comm"), name);
+    if (name == "aside") return true;
+  }
+  return false;
+}
+
+struct row {
+  const char* path;
+  std::string body;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(api_beside)
+
+BOOST_AUTO_TEST_CASE(pages_about_the_whole_fleet_are_made_beside_the_lanes) {
+  // A thousand streams have some megabytes of metrics: queries of the lane that was asked for them would wait for all of it.
+  for (const char* path : {"/metrics", "/services", "/workers", "/global_view"}) {
+    api_fixture service;
+    service.join("a");
+    BOOST_TEST(!has_thread_beside(), path);
+
+    const raw_answer page = service.get(path);
+
+    BOOST_TEST(page.status == 200, path);
+    BOOST_TEST(page.body.find("a") != std::string::npos, path);
+    BOOST_TEST(has_thread_beside(), path);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(long_bodies_get_the_answers_of_short_ones_and_are_read_beside_the_lanes) {
+  const row rows[] = {
+      {"/query", R"({"model":"m","block_size":4,"token_ids":[1,2,3,4,5,6,7,8,9]})"},
+      {"/query", R"({"model":"m","block_size":0,"token_ids":[1]})"},
+      {"/query", R"({"model":"m","block_size":4,"token_ids":[1,"x"]})"},
+      {"/query_by_hash", R"({"model":"m","block_size":4,"block_hashes":[1,2]})"},
+      {"/query_batch", R"({"queries":[{"model":"m","block_size":4,"token_ids":[1,2,3,4]},{"model":"m"}]})"},
+      {"/query_batch", R"({"queries":7})"},
+      {"/register", R"({"endpoint":"tcp://127.0.0.1:9"})"},
+      {"/unregister", R"({"instance_id":"nobody"})"},
+  };
+  const std::vector<std::uint32_t> prompt{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (const row& each : rows) {
+    api_fixture service;
+    service.join("a");
+    service.hold(service.find_member("a"), prompt, 0, 2);
+    const raw_answer expected = service.post(each.path, each.body);
+    BOOST_TEST(!has_thread_beside(), each.path);
+
+    const raw_answer answer = service.post(each.path, each.body + std::string(more_than_a_turn, ' '));
+
+    BOOST_TEST(answer.status == expected.status, each.path);
+    BOOST_TEST(answer.body == expected.body, each.path);
+    BOOST_TEST(has_thread_beside(), each.path);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
