@@ -137,9 +137,12 @@ void lane_names::forget(std::uint32_t list, std::uint32_t from) {
     const std::uint32_t first = place_of(list, done);
     const auto rest = table_.remove_most(names, hash_of, first);
     for (const std::uint8_t which : rest.all()) table_.remove(hash_of(names[which]), first + which);
-    // Of a segment many names go before it is sparse, so that it is enough to look now and then.
-    for (std::size_t i = 0; i < some; i += 16) table_.join_sparse(hash_of(names[i]), *this);
     done += some;
+    // Of a segment many names go before it is sparse, so that it is enough to look for one in some sixteen.
+    forgotten_ += some;
+    if (forgotten_ < names_between_looks) continue;
+    forgotten_ = 0;
+    for (std::size_t i = 0; i < some; i += names_between_looks) table_.join_sparse(hash_of(names[i]), *this);
   }
 }
 

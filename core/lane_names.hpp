@@ -138,6 +138,8 @@ class lane_names final : private named_records {
   void reserve(naming& list, std::uint32_t names);
 
   name_table table_;
+  static constexpr std::uint32_t names_between_looks = 16;
+  std::uint32_t forgotten_ = 0;                          ///< names, since the table was looked at for sparse segments
   paged_list<naming, 256, arena_kind::names> numbered_;  ///< all ever opened at once
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
   mutable std::array<std::span<const engine_hash>, 7> near_;
