@@ -105,7 +105,7 @@ class name_table {
   /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
   [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
 
-  /// Joins the segment of a hash with its other half as long as both are sparse; some 400 entries at most are moved each time. To be called
+  /// Joins the segment of a hash with its other half as long as both are sparse; some 200 entries at most are moved each time. To be called
   /// for some of the names that were removed; `all` knows every place of the table.
   void join_sparse(std::uint64_t hash, const named_records& all) {
     while (!directory_.empty() && is_sparse(number_in(directory_word(hash))) && join(hash, all)) continue;
@@ -119,7 +119,7 @@ class name_table {
   static constexpr std::size_t buckets = 128;
   static constexpr std::size_t fewest_to_split = buckets * ways * 9 / 16;
   static constexpr std::size_t most_to_split = buckets * ways * 7 / 8;
-  static constexpr std::size_t most_to_join = buckets * ways * 3 / 20;  ///< of each half: together far from dividing again
+  static constexpr std::size_t most_to_join = buckets * ways * 3 / 40;  ///< of each half: more would cost more than they give back
   static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
   static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
   static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
