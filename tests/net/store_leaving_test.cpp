@@ -55,6 +55,17 @@ BOOST_AUTO_TEST_CASE(a_store_that_never_answered_leaves_no_doubt_behind) {
   BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
 }
 
+BOOST_AUTO_TEST_CASE(stores_that_came_and_went_leave_room_for_others) {
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "pod-" + std::to_string(i);
+    add_store(master.url(), name);
+    BOOST_REQUIRE(call("DELETE", "/stores/" + name).status == 200);
+  }
+  master.put("a", {.memory = true});
+  add_store(master.url(), "last");
+  BOOST_TEST(becomes(R"({"key":"a","backend_id":"last"})", R"({"exists":1})"));
+}
+
 BOOST_AUTO_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon) {
   master.put("a", {.memory = true});
   add_store(master.url());
