@@ -263,10 +263,11 @@ std::optional<store_service::added> store_service::add(const store_registration&
   queries_.note_token_store(*backend, wanted.type == store_type::lmcache);
   const std::shared_ptr<promotion_target> target = promotions_.target(*backend);
   stores_[wanted.backend] = {wanted, target};
-  if (target->executor->can_be_asked()) {
+  if (objects_.can_be_asked(*backend)) {
     if (outcome.replaced) objects_.doubt(*backend);  // another one, with other objects perhaps
     home.tasks.spawn("reconciliation", truth_.keep_true(target));
   } else if (outcome.replaced) {
+    truth_.end_of(*backend);  // whoever was asked before, and may not have answered, has nothing to do with this one
     home.tasks.spawn("objects without a store", let_go(wanted.backend));
   }
   log::info(log::module::fleet, "store registered",
