@@ -71,6 +71,7 @@ http_reply api_service::answer_query_request(lane& here, const http_request& req
   answer_query(query, source, reused.query, out);
   reused.answer_bytes = std::min(body.size() + body.size() / 8, most_reserved);
   if (query.prefetch) prefetch_behind(context_.prefetches, here, query, source, reused.query);
+  read_again_behind(context_.prefetches, here, query, source, reused.query);
   return ok_reply(std::move(body), request.answer_form);
 }
 

@@ -77,7 +77,7 @@ store_service::store_service(runtime& lanes, store_settings settings)
       objects_(table_options(settings_)),
       truth_(lanes.at(0), objects_, settings_),
       promotions_(lanes.at(0), objects_, settings_, truth_),
-      queries_(objects_, promotions_, settings_) {
+      queries_(objects_, promotions_, truth_, settings_, lanes.size()) {
   objects_.call_on_doubt([this](std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys) {
     truth_.doubt(backend, tenant, std::move(keys));
   });

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "tests/support/net/payloads.hpp"
+#include "tests/support/net/store_blocks.hpp"
 #include "tests/support/net/store_fixture.hpp"
 #include "tests/support/net/stub_master.hpp"
 
@@ -66,6 +68,18 @@ BOOST_AUTO_TEST_CASE(misses_do_not_keep_what_is_known_from_being_read_again) {
 
   BOOST_TEST(eventually([&] { return metric(R"(kvc_store_reconcile_total{difference="vanished"})") == 1; }));
   BOOST_TEST(metric("kvc_store_reconciled_keys_total") < objects);  // before the sweep came to it
+}
+
+// Queries said nothing about which objects matter: a block that its store had lost without a word was told of until the sweep came to it.
+BOOST_AUTO_TEST_CASE(what_queries_find_is_read_again) {
+  const std::string query = R"({"model":"m","block_size":4,"token_ids":[1,2,3,4]})";
+  fill();
+  pool->publish(stored_block(tokens_from(1, 1), 0, "cpu"));
+  BOOST_REQUIRE(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":4)") != std::string::npos; }));
+  add_store(master.url());
+
+  BOOST_TEST(eventually([&] { return call("POST", "/query", query).body.find(R"("CPU":0)") != std::string::npos; }));
+  BOOST_TEST(metric("kvc_store_reconciled_keys_total") < objects);
 }
 
 // A store without events: what is nowhere stands before the rest of a long probe.
