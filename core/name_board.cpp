@@ -40,7 +40,9 @@ void name_listener::take(std::vector<news>& into) {
   into.swap(waiting_);
 }
 
-name_board::name_board() = default;
+name_board::name_board() {
+  (void)adapter({});
+}
 
 name_board::~name_board() {
   delete shards_.load(std::memory_order_acquire);
@@ -48,15 +50,18 @@ name_board::~name_board() {
 
 std::uint16_t name_board::adapter(std::string_view lora) {
   const std::lock_guard lock(adapters_changing_);
-  const auto known = std::ranges::find(adapters_, lora);
-  const auto number = static_cast<std::size_t>(known - adapters_.begin());
-  if (known == adapters_.end() && number < max_adapters) adapters_.emplace_back(lora);
-  return static_cast<std::uint16_t>(number);
+  if (const auto known = adapter_numbers_.find(lora); known != adapter_numbers_.end()) return known->second;
+  const bool has_room = adapters_.size() < max_adapters && lora.size() <= max_adapter_bytes - adapter_bytes_;
+  if (!has_room) return max_adapters;
+  const auto made = adapter_numbers_.emplace(lora, static_cast<std::uint16_t>(adapters_.size())).first;
+  adapters_.push_back(&made->first);
+  adapter_bytes_ += lora.size();
+  return made->second;
 }
 
 std::string name_board::adapter_name(std::uint16_t number) const {
   const std::lock_guard lock(adapters_changing_);
-  return adapters_[number];
+  return *adapters_[number];
 }
 
 name_board::shard* name_board::shard_of(engine_hash name) const noexcept {

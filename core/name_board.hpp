@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -74,14 +75,17 @@ class name_listener {
 /// with a lock held.
 class name_board {
  public:
-  static constexpr std::size_t max_adapters = 1'024;
+  static constexpr std::size_t max_adapters = 65'535;
+  static constexpr std::size_t max_adapter_bytes = std::size_t{8} << 20;  ///< of their names
 
   name_board();
   ~name_board();
   name_board(const name_board&) = delete;
   name_board& operator=(const name_board&) = delete;
 
-  /// The number of an adapter, 0 for "". Those beyond `max_adapters` have none and share `max_adapters`, which is told of no name.
+  /// The number of an adapter, 0 for "". Numbers are not used again, since what was told under them stays: there are enough for the
+  /// adapters that come and go in the life of a family. Those beyond either bound have none and share `max_adapters`, which is told of no
+  /// name.
   [[nodiscard]] std::uint16_t adapter(std::string_view lora);
   /// Its name. Precondition: the number was given out, and is below `max_adapters`.
   [[nodiscard]] std::string adapter_name(std::uint16_t number) const;
@@ -109,7 +113,9 @@ class name_board {
   std::atomic<shards*> shards_{nullptr};  ///< made when they are first needed: most partitions have no pool
   std::atomic<std::size_t> watched_{0};
   mutable std::mutex adapters_changing_;
-  std::vector<std::string> adapters_{std::string()};
+  std::map<std::string, std::uint16_t, std::less<>> adapter_numbers_;
+  std::vector<const std::string*> adapters_;  ///< by number, the names in the map
+  std::size_t adapter_bytes_ = 0;
 };
 
 }  // namespace kvc::core

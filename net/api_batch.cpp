@@ -37,6 +37,7 @@ void batch_answer::answer_one(lane& here) {
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
   answer_query(query, source, scratch_, out_);
   if (query.prefetch) prefetch_behind(context_.prefetches, here, query, source, scratch_);
+  read_again_behind(context_.prefetches, here, query, source, scratch_);
 }
 
 asio::awaitable<bool> batch_answer::write_some(lane& here, std::string& into, std::size_t bytes) {

@@ -24,7 +24,7 @@ struct api_context {
   core::catalog& catalog;
   core::medium_table& media;
   std::uint64_t hash_seed = core::default_hash_seed;  ///< of registrations that name none
-  query_prefetch* prefetches = nullptr;               ///< what queries that prefetch are handed to; null: to nobody
+  query_prefetch* prefetches = nullptr;               ///< what queries leave behind is handed to it; null: to nobody
   std::chrono::steady_clock::time_point started{};
   std::string version = {};
   std::vector<std::string> auth_tokens = {};          ///< may do everything; with both lists empty, anybody may

@@ -102,6 +102,7 @@ http_reply api_service::answer_query(lane& here, const http_request& request, co
   net::answer_query(query, source, reused.query, out);
   reused.answer_bytes = std::min(body.size() + body.size() / 8, most_reserved);
   if (query.prefetch) prefetch_behind(context_.prefetches, here, query, source, reused.query);
+  read_again_behind(context_.prefetches, here, query, source, reused.query);
   return ok_reply(std::move(body), request.answer_form);
 }
 

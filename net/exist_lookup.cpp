@@ -10,7 +10,8 @@ namespace {
 using core::exist_result;
 using core::prefetch_need;
 
-/// How often one lane hands over keys whose knowledge is old, and how many: a storm of probes must not become one of notes.
+/// How often one lane hands over keys whose knowledge is old, or those that nobody knows, and how many: a storm of probes must not become
+/// one of notes.
 constexpr std::chrono::milliseconds between_touches{20};
 constexpr std::size_t most_old = 1'024;
 /// How often a probe that waits for what others bring has their store asked.
@@ -33,7 +34,8 @@ int worth(const core::exist_decision& of) noexcept {
 }  // namespace
 
 void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
-  const bool may_touch = is_time_to_touch_ && objects_.can_be_asked(backend);
+  const bool can_be_asked = objects_.can_be_asked(backend);
+  const bool may_touch = is_time_to_touch_ && can_be_asked;
   const std::uint32_t now = objects_.now();
   const std::uint32_t age = truth_.age();
   found_.resize(request.keys.size());
@@ -58,14 +60,25 @@ void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
       if (known == 0 || known + age <= now) old_.emplace_back(request.keys[i]);
     }
   });
-  if (!may_touch) return;
-  // What is not known here may be there all the same: its store was silent about it, or has no events.
-  for (std::size_t i = 0; i < found_.size() && old_.size() < most_old; ++i) {
-    if (found_[i] == core::no_record && core::is_object_key(request.keys[i], longest_key_)) old_.emplace_back(request.keys[i]);
+  if (!old_.empty()) {
+    has_touched_ = true;
+    truth_.touch(backend, request.tenant, std::move(old_));
+    old_.clear();
+  }
+  if (is_time_to_seek_ && can_be_asked) seek(backend, request);
+}
+
+/// What is not known here may be there all the same: its store was silent about it, or has no events.
+void exist_lookup::seek(std::uint32_t backend, const exist_request& request) {
+  // Each time from where it ended, so that what is nowhere does not stand before the rest of the same probe for ever.
+  const std::size_t keys = found_.size();
+  for (std::size_t i = 0; i < keys && old_.size() < most_old; ++i) {
+    const std::size_t at = seek_from_++ % keys;
+    if (found_[at] == core::no_record && core::is_object_key(request.keys[at], longest_key_)) old_.emplace_back(request.keys[at]);
   }
   if (old_.empty()) return;
-  has_touched_ = true;
-  truth_.touch(backend, request.tenant, std::move(old_));
+  has_sought_ = true;
+  truth_.seek(backend, request.tenant, std::move(old_));
   old_.clear();
 }
 
@@ -76,7 +89,9 @@ void exist_lookup::run(const exist_request& request, exist_answer& answer, const
   answer.words.assign(request.prefetch ? keys : 0, prefetch_word::none);
   const auto moment = std::chrono::steady_clock::now();
   is_time_to_touch_ = moment - last_touch_ >= between_touches;
+  is_time_to_seek_ = moment - last_seek_ >= between_touches;
   has_touched_ = false;
+  has_sought_ = false;
   bool is_known = request.backend.empty();
   bool is_reachable = true;
   if (request.backend.empty()) {
@@ -90,6 +105,7 @@ void exist_lookup::run(const exist_request& request, exist_answer& answer, const
     is_reachable = truth_.is_reachable(*backend);
   }
   if (has_touched_) last_touch_ = moment;
+  if (has_sought_) last_seek_ = moment;
   const bool may_be_missing = is_known && is_reachable;
   for (std::size_t i = 0; i < keys; ++i) {
     if (best_[i].decision.exists) {

@@ -50,6 +50,7 @@ class exist_lookup {
   static constexpr std::uint32_t in_memory_mark = 0xFFFF'FFFF;  ///< it is in memory somewhere
 
   void look(std::uint32_t backend, const exist_request& request);
+  void seek(std::uint32_t backend, const exist_request& request);
   void promote(const exist_request& request, exist_answer& answer, const std::shared_ptr<promotion_wait>& wait);
 
   object_shelves& objects_;
@@ -67,8 +68,13 @@ class exist_lookup {
   std::vector<std::uint32_t> found_;
   std::vector<std::string> old_;
   std::chrono::steady_clock::time_point last_touch_;
-  bool is_time_to_touch_ = false;  ///< of the probe being answered
+  std::chrono::steady_clock::time_point last_seek_;
+  std::size_t seek_from_ = 0;  ///< place in a probe
+  // Of the probe being answered.
+  bool is_time_to_touch_ = false;
+  bool is_time_to_seek_ = false;
   bool has_touched_ = false;
+  bool has_sought_ = false;
 };
 
 }  // namespace kvc::net

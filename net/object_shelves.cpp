@@ -8,6 +8,8 @@ namespace {
 constexpr std::size_t objects_per_hold = 256;  ///< forgotten; some 50 us
 constexpr std::size_t looks_per_hold = 512;    ///< at objects that may have what is cleared
 constexpr std::size_t most_inlets = 64;        ///< of one backend
+constexpr std::size_t most_former = 1'024;     ///< backends that have given way within `kept_for`
+constexpr std::chrono::seconds kept_for{60};   ///< far longer than anybody looks at a name
 
 }  // namespace
 
@@ -26,13 +28,64 @@ std::optional<std::uint32_t> object_shelves::find(std::string_view backend) cons
 std::optional<std::uint32_t> object_shelves::open(std::string_view backend) {
   if (const auto known = find(backend)) return known;
   const std::unique_lock writing(names_lock_);
-  if (const auto found = numbers_.find(backend); found != numbers_.end()) return found->second;
-  const std::uint32_t number = backends();
-  if (number == most_backends) return std::nullopt;
-  entries_[number].name = backend;
-  numbers_.emplace(backend, number);
-  known_.store(number + 1, std::memory_order_release);
+  return number_of(backend);
+}
+
+std::optional<std::uint32_t> object_shelves::keep(std::string_view backend) {
+  const std::unique_lock writing(names_lock_);
+  const std::optional<std::uint32_t> number = number_of(backend);
+  if (number) entries_[*number].has_store = true;
   return number;
+}
+
+void object_shelves::release(std::uint32_t backend) {
+  const std::unique_lock writing(names_lock_);
+  entries_[backend].has_store = false;
+}
+
+std::optional<std::uint32_t> object_shelves::number_of(std::string_view backend) {
+  if (const auto found = numbers_.find(backend); found != numbers_.end()) return found->second;
+  const std::uint32_t fresh = backends();
+  const std::string text(backend);
+  if (fresh == most_backends) {
+    const std::optional<std::uint32_t> number = give_way(text);
+    if (number) numbers_.emplace(text, *number);
+    return number;
+  }
+  entries_[fresh].text = std::make_unique<const std::string>(text);
+  entries_[fresh].name.store(entries_[fresh].text.get(), std::memory_order_release);
+  numbers_.emplace(text, fresh);
+  known_.store(fresh + 1, std::memory_order_release);
+  return fresh;
+}
+
+/// A number of a backend that is not in use, which means another one from now on; the longest unused ones first, more or less.
+std::optional<std::uint32_t> object_shelves::give_way(const std::string& to) {
+  const std::uint32_t tick = now();
+  while (!former_.empty() && former_.front().until <= tick) former_.pop_front();
+  if (former_.size() == most_former) return std::nullopt;
+  auto text = std::make_unique<const std::string>(to);
+  for (std::size_t tried = 0; tried < most_backends; ++tried) {
+    const std::uint32_t number = next_to_give_way_++ % most_backends;
+    entry& one = entries_[number];
+    const bool is_in_use = one.has_store || std::ranges::any_of(one.inlets, [](const auto& each) { return !each.second.expired(); });
+    if (is_in_use) continue;
+    // Under the lock of the table: whoever writes to it next sees that the number means another backend.
+    const bool is_free = write(number, [&](core::object_table& table) {
+      for (const std::uint32_t owner : table.owners_of(*one.text)) {
+        if (table.objects_of(owner) != 0) return false;
+      }
+      one.name.store(text.get(), std::memory_order_release);
+      return true;
+    });
+    if (!is_free) continue;
+    numbers_.erase(*one.text);
+    former_.push_back({std::move(one.text), tick + ticks(kept_for)});
+    one.text = std::move(text);
+    one.inlets.clear();
+    return number;
+  }
+  return std::nullopt;
 }
 
 bool object_shelves::clear_some(const core::cleared_objects& which, progress& at) {
@@ -85,6 +138,7 @@ bool object_shelves::apply_some(const core::event_batch& batch, const core::obje
   std::vector<core::doubtful_object> doubtful;
   tally.doubtful = ask_ && can_be_asked(*backend) ? &doubtful : nullptr;
   write(*backend, [&](core::object_table& table) {
+    if (this->name(*backend) != name) return;  // it has given way meanwhile, and gets another number in the next turn
     for (std::size_t i = 0; i < events_per_hold && at.next_event < batch.events.size(); ++i, ++at.next_event) {
       const core::event& next = batch.events[at.next_event];
       if (std::holds_alternative<core::cleared_event>(next) || core::backend_of(next, from) != name) break;
@@ -130,26 +184,34 @@ void object_shelves::doubt(const changed_objects& which) {
   });
 }
 
-void object_shelves::attach(std::uint32_t backend, lane& home, std::weak_ptr<index_inlet> inlet) {
+bool object_shelves::attach(std::string_view backend, lane& home, std::weak_ptr<index_inlet> inlet) {
+  std::optional<std::uint32_t> number;
   {
     const std::unique_lock writing(names_lock_);
-    auto& all = entries_[backend].inlets;
+    number = number_of(backend);
+    if (!number) return false;
+    auto& all = entries_[*number].inlets;
     std::erase_if(all, [](const auto& each) { return each.second.expired(); });
     if (all.size() < most_inlets) all.emplace_back(&home, std::move(inlet));
   }
-  doubt(backend);  // behind the inlet, so that whatever is confirmed from now on reaches it
+  doubt(*number);  // behind the inlet, so that whatever is confirmed from now on reaches it
+  return true;
 }
 
-void object_shelves::detach(std::uint32_t backend, const std::weak_ptr<index_inlet>& inlet) {
+void object_shelves::detach(std::string_view backend, const std::weak_ptr<index_inlet>& inlet) {
   const std::unique_lock writing(names_lock_);
-  std::erase_if(entries_[backend].inlets, [&inlet](const auto& each) {
+  const auto number = numbers_.find(backend);
+  if (number == numbers_.end()) return;
+  std::erase_if(entries_[number->second].inlets, [&inlet](const auto& each) {
     return each.second.expired() || (!each.second.owner_before(inlet) && !inlet.owner_before(each.second));
   });
 }
 
-bool object_shelves::is_spoken_for(std::uint32_t backend) const {
+bool object_shelves::is_spoken_for(std::string_view backend) const {
   const std::shared_lock reading(names_lock_);
-  return std::ranges::any_of(entries_[backend].inlets, [](const auto& each) { return !each.second.expired(); });
+  const auto number = numbers_.find(backend);
+  if (number == numbers_.end()) return false;
+  return std::ranges::any_of(entries_[number->second].inlets, [](const auto& each) { return !each.second.expired(); });
 }
 
 std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> object_shelves::inlets(std::uint32_t backend) const {

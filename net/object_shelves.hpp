@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,9 +35,10 @@ class lane;
 /// door first, so that readers, however many, cannot keep writers out. Locks of keys by their hash were the other way: nobody would ever
 /// wait for long, but look-ups could not share their waits for memory, which is half of what they cost.
 ///
-/// Guarantees: 1. what `read` is given does not change while it runs; 2. a write is seen by every `read` that begins afterwards; 3. numbers
-/// of backends mean the same for ever. Re-entrancy: nothing of this class may be called from inside `read` or `write`.
-/// Thread-safety: all members from any lane. No lock is held across a wait.
+/// Guarantees: 1. what `read` is given does not change while it runs; 2. a write is seen by every `read` that begins afterwards; 3. a
+/// number means the same backend for as long as that has objects, a stream that speaks for it, or a store. Where there is no other number
+/// left, one of a backend that has none of these is given to another one. Re-entrancy: nothing of this class but `name` and `now` may be
+/// called from inside `read` or `write`. Thread-safety: all members from any lane. No lock is held across a wait.
 class object_shelves {
  public:
   static constexpr std::size_t shelf_count = 8;
@@ -48,15 +50,22 @@ class object_shelves {
   object_shelves(const object_shelves&) = delete;
   object_shelves& operator=(const object_shelves&) = delete;
 
-  /// The number of a backend, given out at its first mention; absent: there are too many.
+  /// The number of a backend, given out at its first mention; absent: there are too many that are in use.
   [[nodiscard]] std::optional<std::uint32_t> open(std::string_view backend);
+  /// The same for a backend that has a store from now on, until `release`.
+  [[nodiscard]] std::optional<std::uint32_t> keep(std::string_view backend);
+  /// The backend has no store any more.
+  void release(std::uint32_t backend);
   /// Absent: it has never been mentioned.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view backend) const;
   /// How many there are; their numbers are 0 to that.
   [[nodiscard]] std::uint32_t backends() const noexcept { return known_.load(std::memory_order_acquire); }
-  [[nodiscard]] const std::string& name(std::uint32_t backend) const noexcept { return entries_[backend].name; }
+  /// Valid for the call it is asked in: see guarantee 3.
+  [[nodiscard]] const std::string& name(std::uint32_t backend) const noexcept {
+    return *entries_[backend].name.load(std::memory_order_acquire);
+  }
 
-  /// A store stands behind the backend that can be asked where objects are.
+  /// A store stands behind the backend that can be asked where objects are, and is.
   void set_asked(std::uint32_t backend, bool can_be) noexcept { entries_[backend].can_be_asked.store(can_be, std::memory_order_relaxed); }
   [[nodiscard]] bool can_be_asked(std::uint32_t backend) const noexcept {
     return entries_[backend].can_be_asked.load(std::memory_order_relaxed);
@@ -103,12 +112,12 @@ class object_shelves {
   void doubt(const changed_objects& which);
 
   /// What is found out about a backend's blocks elsewhere can be told here. `home` is the inlet's lane. What is known of its objects is
-  /// doubted, since the inlet has not been told.
-  void attach(std::uint32_t backend, lane& home, std::weak_ptr<index_inlet> inlet);
+  /// doubted, since the inlet has not been told. False: there are too many backends.
+  bool attach(std::string_view backend, lane& home, std::weak_ptr<index_inlet> inlet);
   /// The inlet's stream speaks for the backend no more.
-  void detach(std::uint32_t backend, const std::weak_ptr<index_inlet>& inlet);
+  void detach(std::string_view backend, const std::weak_ptr<index_inlet>& inlet);
   /// Whether a stream speaks for the backend.
-  [[nodiscard]] bool is_spoken_for(std::uint32_t backend) const;
+  [[nodiscard]] bool is_spoken_for(std::string_view backend) const;
   [[nodiscard]] std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets(std::uint32_t backend) const;
 
   struct totals {
@@ -134,20 +143,31 @@ class object_shelves {
     std::unique_ptr<core::object_table> table;
   };
   struct entry {
-    std::string name;
+    std::unique_ptr<const std::string> text;
+    std::atomic<const std::string*> name{nullptr};  ///< the same, for those who hold no lock
     std::atomic<bool> can_be_asked{false};
+    bool has_store = false;
     std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets;
   };
+  /// The name of a backend that has given way, for whoever may be reading it still.
+  struct former {
+    std::unique_ptr<const std::string> text;
+    std::uint32_t until = 0;
+  };
 
+  [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view backend);
+  [[nodiscard]] std::optional<std::uint32_t> give_way(const std::string& to);
   [[nodiscard]] bool clear_some(const core::cleared_objects& which, progress& at);
   void hand_over(std::uint32_t backend, std::vector<core::doubtful_object>& doubtful) const;
 
   const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
   std::array<shelf, shelf_count> shelves_;
-  mutable std::shared_mutex names_lock_;  ///< of names and inlets
+  mutable std::shared_mutex names_lock_;  ///< of names, inlets and who has a store; taken before a shelf's
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
   std::array<entry, most_backends> entries_;
   std::atomic<std::uint32_t> known_{0};
+  std::uint32_t next_to_give_way_ = 0;  ///< where the search for a backend that is not in use goes on
+  std::deque<former> former_;
   doubt_call ask_;
   std::function<void(std::uint32_t backend)> tell_of_loss_;
 };

@@ -17,11 +17,12 @@ constexpr std::size_t most_parts = 4'096;     ///< objects of one name
 
 }  // namespace
 
-object_walk::object_walk(lane& here, object_shelves& objects, promotion_service& promotions, std::shared_ptr<const query_leftover> what,
-                         std::uint32_t backend)
+object_walk::object_walk(lane& here, object_shelves& objects, promotion_service& promotions, store_reconciler& truth,
+                         std::shared_ptr<const query_leftover> what, std::uint32_t backend)
     : here_(here),
       objects_(objects),
       promotions_(promotions),
+      truth_(truth),
       what_(std::move(what)),
       backend_(backend),
       inlets_(objects.inlets(backend)),
@@ -58,7 +59,7 @@ void object_walk::go_on() {
     const std::uint32_t owner = table.find_owner(objects_.name(backend_), what_->partition.tenant);
     return owner == core::no_record || look_at_some(table, owner);
   });
-  if (is_over || at_ == what_->hashes.size()) return promote();
+  if (is_over || at_ == what_->hashes.size()) return finish();
   if (at_ == last_) return begin();
   asio::post(here_.context, [self = shared_from_this()] { self->go_on(); });
 }
@@ -73,7 +74,7 @@ bool object_walk::look_at_some(const core::object_table& table, std::uint32_t ow
     for (; next_name_ < names_.size() && first_ + names_[next_name_].index == at_; ++next_name_) {
       take(table, owner, names_[next_name_].name.get());
     }
-    if (!is_there_) return true;
+    if (!is_there_ && what_->purpose == leftover_purpose::promotion) return true;
     if (is_wanted_) ++promoted_;
   }
   return false;
@@ -87,7 +88,8 @@ void object_walk::take(const core::object_table& table, std::uint32_t owner, std
     if (table.owner_of(part) == owner) {
       const core::exist_decision decision = core::decide_exist(table.replicas(part), true);
       is_there_ = is_there_ || decision.exists;
-      if (decision.need == core::prefetch_need::start) {
+      const bool is_for_promotion = what_->purpose == leftover_purpose::promotion;
+      if (is_for_promotion ? decision.need == core::prefetch_need::start : is_old(table, part)) {
         keys_.emplace_back(table.key(part));
         is_wanted_ = true;
       }
@@ -97,8 +99,14 @@ void object_walk::take(const core::object_table& table, std::uint32_t owner, std
   }
 }
 
-void object_walk::promote() {
+bool object_walk::is_old(const core::object_table& table, std::uint32_t object) const {
+  const std::uint32_t known = table.known_at(object);
+  return known == 0 || known + truth_.age() <= objects_.now();
+}
+
+void object_walk::finish() {
   if (keys_.empty()) return;
+  if (what_->purpose == leftover_purpose::reading) return truth_.touch(backend_, what_->partition.tenant, std::move(keys_));
   const std::vector<std::string_view> keys(keys_.begin(), keys_.end());
   std::vector<prefetch_word> words(keys.size());
   promotions_.ask({.backend = backend_, .tenant = what_->partition.tenant, .preferred = what_->preferred}, keys, words);

@@ -140,7 +140,7 @@ void promotion_service::add_target(std::uint32_t backend, std::unique_ptr<store_
     gate_.set_sharing(backend, true);
   }
   room_[backend].store(core::promotion_gate::no_bound, std::memory_order_relaxed);
-  objects_.set_asked(backend, executor->can_be_asked());
+  objects_.set_asked(backend, executor->can_be_asked() && settings_.reconcile_rate != 0);
   targets_[backend] = std::make_shared<promotion_target>(home_, backend, std::move(executor));
   has_target_[backend].store(true, std::memory_order_release);
 }

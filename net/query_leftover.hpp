@@ -12,12 +12,19 @@
 
 namespace kvc::net {
 
+/// What is to be done about the objects of a query's blocks.
+enum class leftover_purpose : std::uint8_t {
+  promotion,  ///< those behind the match that are on disk only are wanted in memory
+  reading,    ///< those that were known for sure long ago are to be read again from their store
+};
+
 /// What a query leaves behind once it is answered.
 struct query_leftover {
+  leftover_purpose purpose = leftover_purpose::promotion;
   core::partition_key partition;
   std::string preferred;  ///< instance, host or segment
   std::uint64_t hash_seed = 0;
-  std::size_t in_memory = 0;                            ///< leading blocks that the instance has in memory
+  std::size_t in_memory = 0;                            ///< leading blocks that the instance has in memory; the walk begins behind them
   std::size_t on_any = 0;                               ///< leading blocks that it has on any medium
   std::uint64_t max_blocks = 0;                         ///< 0: the setting
   std::vector<core::local_hash> locals;                 ///< of the prompt, unless it came by hash

@@ -9,6 +9,16 @@
 #include "net/object_walk.hpp"
 
 namespace kvc::net {
+namespace {
+
+/// How often one lane has something that queries ask for read again, and how much at once: of many queries a few are enough, since the same
+/// prefixes come again and again, and stores are asked at their own rate.
+constexpr std::chrono::milliseconds between_readings{50};
+constexpr std::size_t blocks_per_reading = 256;
+constexpr std::size_t most_blocks_to_read = 4'096;  ///< of one query, from its beginning
+
+}  // namespace
+
 std::shared_ptr<query_leftover> leftover_of(const query_request& query, const query_source& source, const query_scratch& scratch,
                                             bool wants_tokens) {
   const core::partition_view* const found = source.partitions.find(query.partition);
@@ -37,6 +47,38 @@ std::shared_ptr<query_leftover> leftover_of(const query_request& query, const qu
   return left;
 }
 
+std::shared_ptr<query_leftover> asked_for_by(const query_request& query, const query_source& source, const query_scratch& scratch,
+                                             std::size_t turn) {
+  const core::partition_view* const found = source.partitions.find(query.partition);
+  if (found == nullptr || (found->scope.pools.empty() && found->scope.private_pools.empty())) return nullptr;
+  // Not the match only: what the index has dropped and its store still has comes back by being read, too.
+  const std::size_t blocks = std::min(query.by_hash ? query.hashes.size() : scratch.locals.size(), most_blocks_to_read);
+  if (blocks == 0) return nullptr;
+  auto left = std::make_shared<query_leftover>();
+  left->purpose = leftover_purpose::reading;
+  left->partition = query.partition;
+  left->hash_seed = found->partition->seed();
+  left->in_memory = turn % ((blocks + blocks_per_reading - 1) / blocks_per_reading) * blocks_per_reading;
+  left->max_blocks = blocks_per_reading;
+  const auto end = static_cast<std::ptrdiff_t>(std::min(blocks, left->in_memory + blocks_per_reading));
+  if (query.by_hash) {
+    left->hashes.assign(query.hashes.begin(), query.hashes.begin() + end);
+  } else {
+    left->locals.assign(scratch.locals.begin(), scratch.locals.begin() + end);
+  }
+  return left;
+}
+
+std::optional<std::size_t> query_prefetch::next_reading(const lane& here, std::chrono::steady_clock::time_point now) {
+  reading& mine = readings_[here.index()];
+  if (now - mine.last < between_readings) return std::nullopt;
+  mine.last = now;
+  for (std::uint32_t backend = 0; backend < objects_.backends(); ++backend) {
+    if (objects_.can_be_asked(backend)) return mine.turn++;
+  }
+  return std::nullopt;
+}
+
 void query_prefetch::note_token_store(std::uint32_t backend, bool is_there) {
   if (takes_tokens_[backend].exchange(is_there, std::memory_order_relaxed) == is_there) return;
   is_there ? ++token_stores_ : --token_stores_;
@@ -60,8 +102,9 @@ void query_prefetch::carry_out(lane& here, const std::shared_ptr<query_leftover>
       const std::uint32_t owner = table.find_owner(objects_.name(backend), left->partition.tenant);
       return owner != core::no_record && table.objects_of(owner) != 0;
     });
-    if (has_objects && left->in_memory < left->hashes.size()) {
-      std::make_shared<object_walk>(here, objects_, promotions_, left, backend)->begin();
+    const bool is_of_use = left->purpose == leftover_purpose::promotion || objects_.can_be_asked(backend);
+    if (has_objects && is_of_use && left->in_memory < left->hashes.size()) {
+      std::make_shared<object_walk>(here, objects_, promotions_, truth_, left, backend)->begin();
     }
   }
   if (!left->tokens.empty()) promote_tokens(*left);
@@ -90,6 +133,13 @@ void query_prefetch::promote_tokens(const query_leftover& left) {
 void prefetch_behind(query_prefetch* by, lane& here, const query_request& query, const query_source& source, const query_scratch& after) {
   if (by == nullptr) return;
   if (auto left = leftover_of(query, source, after, by->wants_tokens())) by->take(here, std::move(left));
+}
+
+void read_again_behind(query_prefetch* by, lane& here, const query_request& query, const query_source& source, const query_scratch& after) {
+  if (by == nullptr) return;
+  const std::optional<std::size_t> turn = by->next_reading(here, source.now);
+  if (!turn) return;
+  if (auto left = asked_for_by(query, source, after, *turn)) by->take(here, std::move(left));
 }
 
 }  // namespace kvc::net

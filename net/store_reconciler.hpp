@@ -33,7 +33,7 @@ namespace kvc::net {
 /// that loses the last known copy of an object may have handed it to another one, so that such keys are read as well. What is different
 /// changes the table, is counted by kind, and goes to the index as events of the streams that speak for the backend. An event that came
 /// while the store was being asked is newer than its answer and stands. Promotions are told here as well (`take_truth`). Lane: `touch`,
-/// `doubt` and the counters from anywhere, the rest on the home lane.
+/// `seek`, `doubt` and the counters from anywhere, the rest on the home lane.
 class store_reconciler final : public truth_sink {
  public:
   store_reconciler(lane& home, object_shelves& objects, const store_settings& settings)
@@ -44,6 +44,9 @@ class store_reconciler final : public truth_sink {
 
   /// Somebody wants to know about these keys, and what is known is old. More than can be read are left to the sweep.
   void touch(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys);
+  /// Somebody wants to know about these keys, and nothing is known of them. They take at most a quarter of the room: most are nowhere, and
+  /// misses, however many, must not keep what is known from being read again.
+  void seek(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys);
   /// Events have left nothing that is known of these keys, and their store may have them all the same: nobody else would ask for them, as
   /// the sweep knows only what is in the table. They take at most half of the room, so that evictions cannot crowd out who asks.
   void doubt(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys);

@@ -18,6 +18,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_touched = 8'192;               ///< keys of one backend that wait to be read again
 constexpr std::size_t most_doubted = most_touched / 2;    ///< so many wait before events add no more
+constexpr std::size_t most_sought = most_touched / 4;     ///< and before probes add no more of what nobody knows
 constexpr std::size_t most_under_way = 4 * most_touched;  ///< keys, of all backends, that have not reached the home lane
 constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
@@ -34,6 +35,10 @@ asio::awaitable<bool> wait_for(lane& home, promotion_target& target, steady::dur
 
 void store_reconciler::touch(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {
   remember(backend, tenant, std::move(keys), most_touched);
+}
+
+void store_reconciler::seek(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {
+  remember(backend, tenant, std::move(keys), most_sought);
 }
 
 void store_reconciler::doubt(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys) {

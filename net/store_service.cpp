@@ -77,7 +77,7 @@ store_service::store_service(runtime& lanes, store_settings settings)
       objects_(table_options(settings_)),
       truth_(lanes.at(0), objects_, settings_),
       promotions_(lanes.at(0), objects_, settings_, truth_),
-      queries_(objects_, promotions_, settings_) {
+      queries_(objects_, promotions_, truth_, settings_, lanes.size()) {
   objects_.call_on_doubt([this](std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys) {
     truth_.doubt(backend, tenant, std::move(keys));
   });
@@ -241,7 +241,7 @@ std::optional<store_service::added> store_service::add(const store_registration&
   added outcome;
   const auto existing = stores_.find(wanted.backend);
   if (existing != stores_.end() && existing->second.as == wanted) return outcome;
-  const std::optional<std::uint32_t> backend = objects_.open(wanted.backend);
+  const std::optional<std::uint32_t> backend = objects_.keep(wanted.backend);
   if (!backend) return std::nullopt;
   outcome.changed = true;
   outcome.replaced = existing != stores_.end();
@@ -263,25 +263,26 @@ std::optional<store_service::added> store_service::add(const store_registration&
   queries_.note_token_store(*backend, wanted.type == store_type::lmcache);
   const std::shared_ptr<promotion_target> target = promotions_.target(*backend);
   stores_[wanted.backend] = {wanted, target};
-  if (target->executor->can_be_asked()) {
+  if (objects_.can_be_asked(*backend)) {
     if (outcome.replaced) objects_.doubt(*backend);  // another one, with other objects perhaps
     home.tasks.spawn("reconciliation", truth_.keep_true(target));
   } else if (outcome.replaced) {
-    home.tasks.spawn("objects without a store", let_go(*backend));
+    truth_.end_of(*backend);  // whoever was asked before, and may not have answered, has nothing to do with this one
+    home.tasks.spawn("objects without a store", let_go(wanted.backend));
   }
   log::info(log::module::fleet, "store registered",
             {{"backend", wanted.backend}, {"type", to_string(wanted.type)}, {"url", wanted.url_text}});
   return outcome;
 }
 
-asio::awaitable<void> store_service::let_go(std::uint32_t backend) {
+asio::awaitable<void> store_service::let_go(std::string backend) {
   lane& home = lanes_.at(0);
   while (!objects_.is_spoken_for(backend)) {
     // Another store may be registered by then, which is asked about what is left.
-    if (objects_.forget_some(objects_.name(backend), 1)) co_return;
+    if (objects_.forget_some(backend, 1)) co_return;
     co_await home.turns.next();
   }
-  objects_.doubt(backend);
+  if (const auto number = objects_.find(backend)) objects_.doubt(*number);
 }
 
 http_reply store_service::register_store(const http_request& request) {
@@ -312,9 +313,10 @@ http_reply store_service::unregister_store(const http_request& request) {
   }
   const std::uint32_t number = found->second.target->backend;
   promotions_.remove_target(number);
+  objects_.release(number);
   truth_.end_of(number);
   queries_.note_token_store(number, false);
-  lanes_.at(0).tasks.spawn("objects without a store", let_go(number));
+  lanes_.at(0).tasks.spawn("objects without a store", let_go(found->first));
   std::string body;
   answer_writer out(body, request.answer_form);
   out.object(2);

@@ -67,7 +67,7 @@ class store_service final : public http_service {
   };
   [[nodiscard]] std::optional<added> add(const store_registration& wanted);
   /// The store that knew where the backend's objects are has gone: they go as well, unless a stream speaks for them.
-  [[nodiscard]] asio::awaitable<void> let_go(std::uint32_t backend);
+  [[nodiscard]] asio::awaitable<void> let_go(std::string backend);
 
   runtime& lanes_;
   const store_settings settings_;

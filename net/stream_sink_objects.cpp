@@ -22,17 +22,12 @@ void stream_sink::attach(std::weak_ptr<index_inlet> inlet) {
 }
 
 void stream_sink::detach() {
-  for (const std::string& each : backends_) {
-    if (const auto number = objects_->find(each)) objects_->detach(*number, inlet_);
-  }
+  for (const std::string& each : backends_) objects_->detach(each, inlet_);
 }
 
 void stream_sink::note_backend(const std::string& name) {
   if (backends_.contains(name) || backends_.size() == most_backends) return;
-  const std::optional<std::uint32_t> number = objects_->open(name);
-  if (!number) return;
-  backends_.insert(name);
-  objects_->attach(*number, *lane_, inlet_);
+  if (objects_->attach(name, *lane_, inlet_)) backends_.insert(name);
 }
 
 asio::awaitable<void> stream_sink::keep_objects() {

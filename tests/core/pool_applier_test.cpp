@@ -205,6 +205,25 @@ BOOST_AUTO_TEST_CASE(blocks_of_an_adapter_are_found_in_its_partition) {
   BOOST_TEST(at.depth(engine, {1, 2}) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(adapters_that_came_and_went_leave_room_for_others) {
+  scene at;
+  auto& engine = at.engine("a");
+  auto& store = at.pool(1);
+  stored_event adapted = std::get<stored_event>(store_of({11}, {1, 2}));
+  removed_event gone = std::get<removed_event>(remove_of({11}));
+  for (int i = 0; i < 1'500; ++i) {
+    adapted.scope.lora = gone.scope.lora = "adapter " + std::to_string(i);
+    engine.apply(adapted);
+    engine.apply(gone);
+  }
+  adapted.scope.lora = gone.scope.lora = "sql";
+  engine.apply(adapted);
+  store.apply(object_of(vllm_key(11)));
+  at.settle();
+  engine.apply(gone);
+  BOOST_TEST(at.depth(engine, {1, 2}, all_media, "sql") == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(objects_of_another_model_do_not_count) {
   // Models share hashes of equal tokens; a connector's short name for the registered model is that model.
   scene at;

@@ -55,6 +55,24 @@ BOOST_AUTO_TEST_CASE(a_store_that_never_answered_leaves_no_doubt_behind) {
   BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
 }
 
+BOOST_AUTO_TEST_CASE(a_store_that_does_not_answer_leaves_no_doubt_to_a_webhook_in_its_place) {
+  add_store("http://127.0.0.1:1", "dead");
+  BOOST_REQUIRE(becomes(R"({"key":"a","backend_id":"dead"})", R"({"exists":-2000})"));
+  add_store("http://127.0.0.1:1/hook", "dead", "webhook");
+  BOOST_TEST(exist(R"({"key":"a","backend_id":"dead"})") == R"({"exists":0})");
+}
+
+BOOST_AUTO_TEST_CASE(stores_that_came_and_went_leave_room_for_others) {
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "pod-" + std::to_string(i);
+    add_store(master.url(), name);
+    BOOST_REQUIRE(call("DELETE", "/stores/" + name).status == 200);
+  }
+  master.put("a", {.memory = true});
+  add_store(master.url(), "last");
+  BOOST_TEST(becomes(R"({"key":"a","backend_id":"last"})", R"({"exists":1})"));
+}
+
 BOOST_AUTO_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon) {
   master.put("a", {.memory = true});
   add_store(master.url());
@@ -64,6 +82,18 @@ BOOST_AUTO_TEST_CASE(what_another_store_in_its_place_does_not_have_is_gone_soon)
 
   // No probe in between: it would have the key read.
   BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
+}
+
+// What is never asked for was doubted in place of forgotten, and existed for ever.
+BOOST_FIXTURE_TEST_CASE(a_store_that_is_never_asked_keeps_no_objects_of_a_stream_that_has_gone, store_fixture) {
+  stub_master never_asked;
+  open_pool();
+  add_store(never_asked.url());
+  publish({listed("a", {core::replica_kind::memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":1})"));
+  BOOST_REQUIRE(call("POST", "/unregister", R"({"instance_id":"pool"})").status == 200);
+
+  BOOST_TEST(becomes(R"({"key":"a"})", R"({"exists":0})"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,76 @@
+#include "net/object_shelves.hpp"
+
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+namespace kvc::test {
+namespace {
+
+/// Applies one event about the object "key" of a backend: it is in memory now, or nowhere. How many were refused.
+std::uint64_t tell(net::object_shelves& shelves, const std::string& backend, bool is_there) {
+  core::object_event event;
+  event.scope.object_key = "key";
+  event.what = core::object_event::change::updated;
+  if (is_there) event.replicas.push_back({core::medium_id::cpu, "10.0.0.1:6000", core::replica_kind::memory});
+  core::event_batch batch;
+  batch.events.emplace_back(std::move(event));
+  core::object_tally tally;
+  net::object_shelves::progress at;
+  while (!shelves.apply_some(batch, {.backend = backend, .tenant = "default"}, at, tally)) continue;
+  return tally.refused;
+}
+
+bool has(const net::object_shelves& shelves, const std::string& backend) {
+  const auto number = shelves.find(backend);
+  return number && shelves.read(*number, [&](const core::object_table& table) {
+    const std::uint32_t owner = table.find_owner(backend, "default");
+    return owner != core::no_record && table.find(owner, "key") != core::no_record;
+  });
+}
+
+std::string pod(std::size_t number) {
+  return "pod-" + std::to_string(number);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(object_shelves)
+
+BOOST_AUTO_TEST_CASE(backends_that_came_and_went_leave_room_for_others) {
+  net::object_shelves shelves({});
+  for (std::size_t i = 0; i < 4 * net::object_shelves::most_backends; ++i) {
+    BOOST_REQUIRE(tell(shelves, pod(i), true) == 0U);
+    BOOST_REQUIRE(has(shelves, pod(i)));
+    BOOST_REQUIRE(tell(shelves, pod(i), false) == 0U);
+    BOOST_REQUIRE(!has(shelves, pod(i)));
+  }
+  // The name of one that has given way is as new.
+  BOOST_TEST(tell(shelves, pod(0), true) == 0U);
+  BOOST_TEST(has(shelves, pod(0)));
+}
+
+BOOST_AUTO_TEST_CASE(backends_with_objects_or_a_store_stay) {
+  net::object_shelves shelves({});
+  const auto with_store = shelves.keep("store");
+  BOOST_REQUIRE(with_store.has_value());
+  for (std::size_t i = 1; i < net::object_shelves::most_backends; ++i) BOOST_REQUIRE(tell(shelves, pod(i), true) == 0U);
+  BOOST_TEST(tell(shelves, "more", true) == 1U);
+  BOOST_TEST(!has(shelves, "more"));
+  BOOST_TEST(!shelves.keep("more").has_value());
+
+  BOOST_TEST(tell(shelves, pod(7), false) == 0U);
+  BOOST_TEST(tell(shelves, "more", true) == 0U);
+  BOOST_TEST(has(shelves, "more"));
+  BOOST_TEST(has(shelves, pod(8)));
+  BOOST_TEST((shelves.find("store") == with_store));
+
+  BOOST_TEST(tell(shelves, "one more", true) == 1U);
+  shelves.release(*with_store);
+  BOOST_TEST(tell(shelves, "one more", true) == 0U);
+  BOOST_TEST(!shelves.find("store").has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test
