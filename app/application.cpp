@@ -99,7 +99,7 @@ exit_code application::start() {
   for (const std::string& fault : stores.errors) log::error(log::module::app, "configuration", {{"error", fault}});
   if (!publishers.errors.empty() || !stores.errors.empty()) return exit_code::bad_configuration;
 
-  keep_request_buffers();
+  set_heap_policy();
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
