@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/bring_near.hpp"
+#include "core/column_digest.hpp"
 #include "core/ids.hpp"
 #include "core/slot_table.hpp"
 
@@ -20,7 +21,8 @@ inline constexpr std::uint32_t max_run_blocks = 4'096;
 /// Every so many blocks a column keeps the sequence hash, so that the hash of any block is at most this many rolls away.
 inline constexpr std::uint32_t blocks_per_mark = 16;
 
-/// The local hashes of a run, and marks: sequence hashes of blocks 15, 31, 47 ... Elements below `length` never change.
+/// The local hashes of a run; marks: sequence hashes of blocks 15, 31, 47 ...; and, where they pay, digests of blocks 0 to 127, 128 to 255
+/// ... Elements below `length` never change.
 struct run_column {
   std::uint32_t capacity = 0;
   std::atomic<std::uint32_t> length{0};
@@ -29,8 +31,10 @@ struct run_column {
   [[nodiscard]] const std::uint64_t* locals() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
   [[nodiscard]] std::uint64_t* marks() noexcept { return locals() + capacity; }
   [[nodiscard]] const std::uint64_t* marks() const noexcept { return locals() + capacity; }
+  [[nodiscard]] std::uint64_t* digests() noexcept { return marks() + capacity / blocks_per_mark; }
+  [[nodiscard]] const std::uint64_t* digests() const noexcept { return marks() + capacity / blocks_per_mark; }
   [[nodiscard]] static std::size_t bytes_for(std::uint32_t capacity) noexcept {
-    return sizeof(run_column) + (capacity + capacity / blocks_per_mark) * sizeof(std::uint64_t);
+    return sizeof(run_column) + (capacity + capacity / blocks_per_mark + capacity / blocks_per_digest) * sizeof(std::uint64_t);
   }
 };
 

@@ -31,7 +31,7 @@ std::uint32_t run_bytes(std::uint32_t capacity) noexcept {
   return narrow((sizeof(run) + run_column::bytes_for(capacity) + 63) / 64 * 64);
 }
 
-/// Writes `locals` from `start` on and the marks that fall among them; answers the hash of the last one.
+/// Writes `locals` from `start` on, the marks that fall among them and the digests that they complete; answers the hash of the last one.
 seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::span<const local_hash> locals, std::uint64_t seed) {
   std::memcpy(column.locals() + start, locals.data(), locals.size_bytes());
   for (std::uint32_t i = 0; i < locals.size(); ++i) {
@@ -39,7 +39,19 @@ seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::spa
     if (offset != 0) rolled = roll(rolled, locals[i], seed);
     if (offset % blocks_per_mark == blocks_per_mark - 1) column.marks()[offset / blocks_per_mark] = rolled.get();
   }
+  if (digests_pay()) {
+    const std::uint32_t whole = (start + narrow(locals.size())) / blocks_per_digest;
+    for (std::uint32_t i = start / blocks_per_digest; i < whole; ++i)
+      column.digests()[i] = column_digest(column.locals() + i * blocks_per_digest);
+  }
   return rolled;
+}
+
+/// What a column has for its first `length` blocks, into one that takes its place.
+void copy_blocks(const run_column& from, std::uint32_t length, run_column& to) {
+  std::memcpy(to.locals(), from.locals(), length * sizeof(std::uint64_t));
+  std::memcpy(to.marks(), from.marks(), length / blocks_per_mark * sizeof(std::uint64_t));
+  if (digests_pay()) std::memcpy(to.digests(), from.digests(), length / blocks_per_digest * sizeof(std::uint64_t));
 }
 
 void free_column(void* column) { arena_give(arena_kind::columns, column, run_column::bytes_for(static_cast<run_column*>(column)->capacity)); }
@@ -132,8 +144,7 @@ void run_store::append(run& in, std::span<const local_hash> locals) {
   if (wanted > column->capacity) {
     directory_.expect(in.first_hash);  // for `note_column` below
     run_column* wider = make_column(rounded(std::max(wanted, length + length / 4)));
-    std::memcpy(wider->locals(), column->locals(), length * sizeof(std::uint64_t));
-    std::memcpy(wider->marks(), column->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
+    copy_blocks(*column, length, *wider);
     in.last_hash = fill(*wider, length, in.last_hash, locals, seed_);
     wider->length.store(wanted, std::memory_order_relaxed);
     in.column.store(wider, std::memory_order_release);
@@ -336,8 +347,7 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   if (is_free) {
     // A new column even where the old one has room: a reader may be comparing blocks of the old one.
     run_column* const shorter = make_column(rounded(length + 1));
-    std::memcpy(shorter->locals(), old->locals(), length * sizeof(std::uint64_t));
-    std::memcpy(shorter->marks(), old->marks(), length / blocks_per_mark * sizeof(std::uint64_t));
+    copy_blocks(*old, length, *shorter);
     shorter->length.store(length, std::memory_order_relaxed);
     in.column.store(shorter, std::memory_order_release);
     in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column

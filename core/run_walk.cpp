@@ -2,6 +2,13 @@
 
 namespace kvc::core {
 
+std::size_t local_walk::common_by_digests(const run_column& column, const std::uint64_t* rest, std::size_t longest) noexcept {
+  // A query that leaves the run before its first digest is met often, and one look at the last block of that tells mostly.
+  constexpr std::size_t last = blocks_per_digest - 1;
+  if (!digests_pay() || column.locals()[last] != rest[last]) return 0;
+  return common_digests(column.digests(), rest, longest / blocks_per_digest) * blocks_per_digest;
+}
+
 std::uint32_t sequence_walk::common(const run& in, const run_column& column, std::size_t at) const {
   const auto longest = static_cast<std::uint32_t>(
       std::min<std::size_t>(column.length.load(std::memory_order_acquire), query_.size() - at));

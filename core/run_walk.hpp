@@ -52,7 +52,9 @@ class local_walk {
     // What follows a divergence is found by rolling from the mark before it; of all but long runs, the marks are one line.
     bring_near(column.marks());
     const auto* rest = reinterpret_cast<const std::uint64_t*>(query_.data()) + at;
-    return static_cast<std::uint32_t>(common_prefix(column.locals(), rest, std::min(length, query_.size() - at)));
+    const std::size_t longest = std::min(length, query_.size() - at);
+    const std::size_t same = longest < least_for_digests ? 0 : common_by_digests(column, rest, longest);
+    return static_cast<std::uint32_t>(same + common_prefix(column.locals() + same, rest + same, longest - same));
   }
   /// The sequence hash of block `at`; to be asked for every block in order, from 0.
   [[nodiscard]] seq_hash next(std::size_t at) {
@@ -61,6 +63,11 @@ class local_walk {
   }
 
  private:
+  static constexpr std::size_t least_for_digests = 4 * blocks_per_digest;  ///< of fewer blocks the digests save no time
+
+  /// The blocks from the first on that are common, in whole digests; none where digests do not pay.
+  [[nodiscard]] static std::size_t common_by_digests(const run_column& column, const std::uint64_t* rest, std::size_t longest) noexcept;
+
   std::span<const local_hash> query_;
   std::uint64_t seed_;
   seq_hash rolled_{};

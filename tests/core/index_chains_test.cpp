@@ -1,9 +1,11 @@
 // Behaviour of chains: prefixes, holes, forks, depth. Run for every index of index_suite.hpp.
-#include <boost/test/unit_test.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/block_hasher.hpp"
 #include "tests/support/index_suite.hpp"
@@ -116,6 +118,44 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_deep_chain_is_matched_to_its_end, Subject, index
   BOOST_TEST(at.depth(first, content) == length / 2);
   at.index.drop(second);
   BOOST_TEST(at.depth(second, content) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_long_chain_that_grew_in_pieces_is_left_at_any_block, Subject, index_subjects) {
+  // Long stretches are compared by what sums them up: it must follow every piece, and a tail that was given up for another one.
+  std::vector<engine_hash> named;
+  std::vector<local_hash> content;
+  scene<Subject> at({first, second});
+  const auto grow_to = [&](std::size_t length, std::uint64_t salt) {
+    for (std::size_t piece = 1; content.size() < length; ++piece) {
+      const std::size_t from = content.size();
+      const std::size_t until = std::min(length, from + piece * 7 % 101);
+      for (std::uint64_t i = from; i < until; ++i) {
+        named.emplace_back(i * 2 + salt * 1'000'000 + 1);
+        content.emplace_back(i * i * 3 + salt);
+      }
+      const std::vector<engine_hash> more(named.begin() + static_cast<std::ptrdiff_t>(from), named.end());
+      const std::vector<local_hash> what(content.begin() + static_cast<std::ptrdiff_t>(from), content.end());
+      from == 0 ? at.root(first, more, what) : at.behind(first, named[from - 1].get(), more, what);
+    }
+  };
+  const auto is_left_where_it_differs = [&] {
+    for (std::size_t place = 0; place < content.size(); ++place) {
+      std::vector<local_hash> query = content;
+      query[place] = local_hash{query[place].get() ^ 1U << place % 32};
+      BOOST_REQUIRE(at.depth(first, query) == place);
+    }
+    BOOST_TEST(at.depth(first, content) == content.size());
+  };
+  grow_to(700, 1);
+  is_left_where_it_differs();
+  while (content.size() > 300) {
+    at.index.remove(first, named.back(), medium_id::gpu);
+    named.pop_back();
+    content.pop_back();
+  }
+  BOOST_TEST(at.depth(first, content) == 300U);
+  grow_to(600, 2);
+  is_left_where_it_differs();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

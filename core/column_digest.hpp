@@ -1,0 +1,30 @@
+// Whether long stretches of local hashes agree, told by digests of one side: half as much memory to read as comparing hash by hash.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kvc::core {
+
+/// So many consecutive local hashes have a digest: 1/16 of a byte for each.
+inline constexpr std::uint32_t blocks_per_digest = 128;
+
+/// Whether this CPU is quicker with digests than by comparing (AVX-512 with carry-less multiplication of whole vectors; with narrower
+/// ones a digest of what is in the caches takes longer). Where it is false nobody needs to keep any. Asked once; any lane.
+[[nodiscard]] bool digests_pay() noexcept;
+
+/// The digest of the `blocks_per_digest` hashes from `locals` on: the sum of (h[2i] + k[2i]) * (h[2i+1] + k[2i+1]) over the field of
+/// 2^64 elements (modulus x^64 + x^4 + x^3 + x + 1), where the keys k follow from the spread secret (spread.hpp) as it is at the first
+/// digest. Two different stretches have the same digest for one in 2^64 of all keys, whatever the stretches are: an outsider who
+/// chooses prompts without knowing the secret cannot do better, which is more than holds for the local hashes themselves. Source: the
+/// pseudo-dot product CL-NH of Lemire and Kaser, "Faster 64-bit universal hashing using carry-less multiplications" (2016), with the
+/// products taken in the field. Pure; any lane.
+[[nodiscard]] std::uint64_t column_digest(const std::uint64_t* locals) noexcept;
+
+/// The same by plain code, slowly: what the fast one is tested against.
+[[nodiscard]] std::uint64_t column_digest_scalar(const std::uint64_t* locals) noexcept;
+
+/// How many of `count` digests, from the first, are those of `hashes`, which has `count * blocks_per_digest` elements. Pure; any lane.
+[[nodiscard]] std::size_t common_digests(const std::uint64_t* digests, const std::uint64_t* hashes, std::size_t count) noexcept;
+
+}  // namespace kvc::core
