@@ -23,7 +23,7 @@ constexpr std::array all_modes{
     bench_mode{"memory", "events only: bytes per (worker, block)", run_memory, nullptr, true},
     bench_mode{"dump", "tell what every worker holds, and load it into a fresh index", ours_on_file<run_dump>, nullptr, false},
     bench_mode{"lanes", "two writer lanes against one", ours_on_file<run_lanes>, nullptr, false},
-    bench_mode{"deep", "queries of chains 16,384 blocks deep, hot and cold", nullptr, run_deep, true},
+    bench_mode{"deep", "queries of chains 16,384 blocks deep, hot, cold, and cold with a question just hashed", nullptr, run_deep, true},
     bench_mode{"ragged", "1,024 workers at 1,024 depths of one chain", nullptr, run_ragged, true},
     bench_mode{"fork", "1,024 workers, each leaving a chain elsewhere", nullptr, ours<run_fork>, false},
     bench_mode{"holes", "a chain before and after 3,840 holes were opened and healed", nullptr, ours<run_holes>, false},

@@ -12,7 +12,6 @@
 namespace kvc::perf {
 namespace {
 
-
 /// Stores `count` blocks of `from`, from position `start` on.
 template <drivable Design>
 void store_part(Design& fleet, std::uint32_t worker, const bench_chain& from, std::size_t start, std::size_t count) {
@@ -21,16 +20,22 @@ void store_part(Design& fleet, std::uint32_t worker, const bench_chain& from, st
   fleet.store(worker, start == 0 ? nullptr : &from.names[start - 1], names, locals);
 }
 
+/// What a question lies in: memory of its own, as cold as its chain, or the memory in which the server has just hashed its tokens.
+enum class question { own, just_hashed };
+
 /// Answers the median.
 template <drivable Design>
 double time_queries(const Design& fleet, const std::vector<const bench_chain*>& chains, std::size_t rounds, const std::string& name,
-                    bench_report& report) {
+                    bench_report& report, question lies_in = question::own) {
+  std::vector<core::local_hash> just_hashed;
   std::vector<std::uint32_t> times;
   typename Design::answer found;
   bench_sums sums;
   for (std::size_t i = 0; i < rounds; ++i) {
+    const std::vector<core::local_hash>& own = chains[i % chains.size()]->locals;
+    if (lies_in == question::just_hashed) just_hashed = own;
     const std::uint64_t start = bench_ticks();
-    fleet.query(chains[i % chains.size()]->locals, found);
+    fleet.query(lies_in == question::own ? own : just_hashed, found);
     times.push_back(static_cast<std::uint32_t>(static_cast<double>(bench_ticks() - start) * bench_ns_per_tick()));
     if (i == 0) Design::count(found, sums);
   }
@@ -53,6 +58,7 @@ void query_deep(const bench_setup& setup, bench_report& report) {
   for (const bench_chain& one : all) each.push_back(&one);
   time_queries(fleet, {&all[0]}, 2'000, "deep_hot_ns", report);
   time_queries(fleet, each, 2'048, "deep_cold_ns", report);
+  time_queries(fleet, each, 2'048, "deep_just_hashed_ns", report, question::just_hashed);
 }
 
 template <drivable Design>
