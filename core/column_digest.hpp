@@ -6,8 +6,8 @@
 
 namespace kvc::core {
 
-/// So many consecutive local hashes have a digest: 1/16 of a byte for each.
-inline constexpr std::uint32_t blocks_per_digest = 128;
+/// So many consecutive local hashes have a digest: 1/32 of a byte for each.
+inline constexpr std::uint32_t blocks_per_digest = 256;
 
 /// Whether this CPU is quicker with digests than by comparing (AVX-512 with carry-less multiplication of whole vectors; with narrower
 /// ones a digest of what is in the caches takes longer). Where it is false nobody needs to keep any. Asked once; any lane.

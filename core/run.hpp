@@ -21,7 +21,7 @@ inline constexpr std::uint32_t max_run_blocks = 4'096;
 /// Every so many blocks a column keeps the sequence hash, so that the hash of any block is at most this many rolls away.
 inline constexpr std::uint32_t blocks_per_mark = 16;
 
-/// The local hashes of a run; marks: sequence hashes of blocks 15, 31, 47 ...; and, where they pay, digests of blocks 0 to 127, 128 to 255
+/// The local hashes of a run; marks: sequence hashes of blocks 15, 31, 47 ...; and, where they pay, digests of blocks 0 to 255, 256 to 511
 /// ... Elements below `length` never change.
 struct run_column {
   std::uint32_t capacity = 0;

@@ -63,7 +63,7 @@ class local_walk {
   }
 
  private:
-  static constexpr std::size_t least_for_digests = 4 * blocks_per_digest;  ///< of fewer blocks the digests save no time
+  static constexpr std::size_t least_for_digests = 2 * blocks_per_digest;  ///< of fewer blocks the digests save no time
 
   /// The blocks from the first on that are common, in whole digests; none where digests do not pay.
   [[nodiscard]] static std::size_t common_by_digests(const run_column& column, const std::uint64_t* rest, std::size_t longest) noexcept;
