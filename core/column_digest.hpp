@@ -15,10 +15,10 @@ inline constexpr std::uint32_t blocks_per_digest = 256;
 
 /// The digest of the `blocks_per_digest` hashes from `locals` on: the sum of (h[2i] + k[2i]) * (h[2i+1] + k[2i+1]) over the field of
 /// 2^64 elements (modulus x^64 + x^4 + x^3 + x + 1), where the keys k follow from the spread secret (spread.hpp) as it is at the first
-/// digest. Two different stretches have the same digest for one in 2^64 of all keys, whatever the stretches are: an outsider who
-/// chooses prompts without knowing the secret cannot do better, which is more than holds for the local hashes themselves. Source: the
-/// pseudo-dot product CL-NH of Lemire and Kaser, "Faster 64-bit universal hashing using carry-less multiplications" (2016), with the
-/// products taken in the field. Pure; any lane.
+/// digest. Two different stretches have the same digest with a chance of one in 2^64 over keys drawn at random, whatever the stretches
+/// are; so an outsider who chooses prompts without knowing the secret can do nothing about it, which is more than holds for the local
+/// hashes themselves. Source: the pseudo-dot product CL-NH of Lemire and Kaser, "Faster 64-bit universal hashing using carry-less
+/// multiplications" (2016), with the products taken in the field. Pure; any lane.
 [[nodiscard]] std::uint64_t column_digest(const std::uint64_t* locals) noexcept;
 
 /// The same by plain code, slowly: what the fast one is tested against.
