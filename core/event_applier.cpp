@@ -26,8 +26,7 @@ applier_options of_one_worker(const event_applier::options& all, std::shared_ptr
 }  // namespace
 
 event_applier::event_applier(const registration& from, const member& who, catalog& partitions, options limits)
-    : registration_(from),
-      member_(who),
+    : member_(who),
       catalog_(&partitions),
       limits_(std::move(limits)),
       orphans_(std::make_shared<orphan_line>(limits_.max_orphans)),
@@ -36,8 +35,8 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       speaks_for_ranks_(from.type == publisher_type::tensorrt_llm) {}
 
 dp_rank event_applier::rank_of(const event_scope& scope, const event_batch& batch) {
-  const dp_rank registered = registration_.worker.rank;
-  if (registration_.worker.kind == publisher_class::pool) return registered;
+  const dp_rank registered = home_.from().worker.rank;
+  if (home_.from().worker.kind == publisher_class::pool) return registered;
   const dp_rank said = scope.rank ? *scope.rank : batch.rank.value_or(registered);
   if (said != registered && said != dp_rank{0}) speaks_for_ranks_ = true;
   return speaks_for_ranks_ ? said : registered;
@@ -46,14 +45,14 @@ dp_rank event_applier::rank_of(const event_scope& scope, const event_batch& batc
 worker_applier* event_applier::applier_of(const event_scope& scope, const event_batch& batch, bool may_open) {
   if (!limits_.next_worker) return &home_;
   owner whose{rank_of(scope, batch), {}};
-  if (registration_.worker.kind == publisher_class::pool && scope.backend && *scope.backend != own_backend_) {
+  if (home_.from().worker.kind == publisher_class::pool && scope.backend && *scope.backend != own_backend_) {
     if (own_backend_.empty()) {
       own_backend_ = *scope.backend;
     } else {
       whose.backend = *scope.backend;
     }
   }
-  if (whose.backend.empty() && whose.rank == registration_.worker.rank) return &home_;
+  if (whose.backend.empty() && whose.rank == home_.from().worker.rank) return &home_;
   if (const auto known = others_.find(whose); known != others_.end()) return known->second.get();
   return may_open ? open(whose) : nullptr;
 }
@@ -62,7 +61,7 @@ worker_applier* event_applier::open(const owner& whose) {
   if (owners() >= max_owners) return nullptr;
   const std::optional<worker_id> number = limits_.next_worker();
   if (!number) return nullptr;
-  registration as = registration_;
+  registration as = home_.from();
   as.worker.rank = whose.rank;
   member who = member_;
   who.id = *number;
@@ -224,7 +223,7 @@ void event_applier::leave() {
 }
 
 std::optional<event_applier::owner> event_applier::next_owner(const std::optional<owner>& last, std::optional<dp_rank> only) const {
-  const owner first{registration_.worker.rank, {}};
+  const owner first{home_.from().worker.rank, {}};
   const auto is_wanted = [&only](const owner& whose) { return !only || whose.rank == *only; };
   if (!last && is_wanted(first)) return first;
   auto next = !last || *last == first ? others_.begin() : others_.upper_bound(*last);

@@ -138,7 +138,6 @@ class event_applier {
   void look_ahead(const event_batch& batch, std::size_t at) const noexcept;
   void expect(unsigned step, const event_batch& batch, std::size_t which) const noexcept;
 
-  registration registration_;
   member member_;
   catalog* catalog_;
   options limits_;

@@ -12,7 +12,8 @@ std::uint64_t uncounted_groups::key(engine_hash name, std::uint32_t group) noexc
 }
 
 void uncounted_groups::store(std::span<const engine_hash> names, std::uint32_t group, medium_id medium) {
-  auto& held = copies_[static_cast<std::size_t>(medium)];
+  if (!copies_) copies_ = std::make_unique<std::array<copies, max_media>>();
+  copies& held = (*copies_)[static_cast<std::size_t>(medium)];
   for (const engine_hash name : names) {
     const auto found = held.find(key(name, group));
     if (found != held.end()) {
@@ -25,7 +26,8 @@ void uncounted_groups::store(std::span<const engine_hash> names, std::uint32_t g
 }
 
 void uncounted_groups::remove(std::span<const engine_hash> names, std::uint32_t group, medium_id medium) {
-  auto& held = copies_[static_cast<std::size_t>(medium)];
+  if (!copies_) return;
+  copies& held = (*copies_)[static_cast<std::size_t>(medium)];
   for (const engine_hash name : names) {
     const auto found = held.find(key(name, group));
     if (found == held.end() || (copy_counting_ && --found->second != 0)) continue;
@@ -35,15 +37,17 @@ void uncounted_groups::remove(std::span<const engine_hash> names, std::uint32_t 
 }
 
 void uncounted_groups::clear(media_mask which) {
-  for (std::size_t i = 0; i < copies_.size(); ++i) {
+  if (!copies_) return;
+  for (std::size_t i = 0; i < copies_->size(); ++i) {
     if ((mask_of(static_cast<medium_id>(i)) & which) == 0) continue;
-    blocks_ -= copies_[i].size();
-    copies_[i].clear();
+    blocks_ -= (*copies_)[i].size();
+    (*copies_)[i].clear();
   }
 }
 
 void uncounted_groups::forget() {
-  clear(all_media);
+  copies_.reset();
+  blocks_ = 0;
   groups_.clear();
 }
 

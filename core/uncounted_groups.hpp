@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -20,7 +21,7 @@ namespace kvc::core {
 /// case 15).
 ///
 /// A store tells what kind of group it is about, a removal names the group only, so what stores said is remembered. Bounded: 64 groups and
-/// 262,144 names; what is beyond is not tracked.
+/// 262,144 names; what is beyond is not tracked. Nearly no worker has such groups, so what counts them is made when the first is stored.
 /// Lane: one owner.
 class uncounted_groups {
  public:
@@ -47,7 +48,8 @@ class uncounted_groups {
 
   bool copy_counting_;
   boost::unordered_flat_set<std::uint32_t> groups_;
-  std::array<boost::unordered_flat_map<std::uint64_t, std::uint32_t, number_spread>, max_media> copies_;
+  using copies = boost::unordered_flat_map<std::uint64_t, std::uint32_t, number_spread>;
+  std::unique_ptr<std::array<copies, max_media>> copies_;  ///< null: none was ever stored
   std::size_t blocks_ = 0;
 };
 

@@ -88,6 +88,8 @@ class worker_applier {
   [[nodiscard]] const pool_applier* pool() const noexcept { return pool_.get(); }
   /// Tells the board what the worker means by the names of a question, as far as it holds them.
   void answer(const name_question& asked);
+  /// What it was made from.
+  [[nodiscard]] const registration& from() const noexcept { return registration_; }
   /// Blocks of groups that are never counted as prefix.
   [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
 

@@ -113,7 +113,7 @@ class stream_sink {
   lane* lane_;
   const stream_settings* settings_;
   std::shared_ptr<core::stream_status> status_;
-  core::registration registration_;
+  const core::registration& registration_;
   event_decoder decoder_;
   std::shared_ptr<std::weak_ptr<std::function<void()>>> news_ = std::make_shared<std::weak_ptr<std::function<void()>>>();
   core::event_applier applier_;
