@@ -87,6 +87,7 @@ std::optional<std::size_t> event_applier::apply(const event_batch& batch, progre
     }
     return 1;
   }
+  const std::uint64_t blocks_before = tally.reblocked + tally.removed;  // a name may stand for any number of blocks
   const auto* const stored = std::get_if<stored_event>(&what);
   worker_applier* const worker = applier_of(scope_of(what), batch, stored != nullptr);
   if (stored != nullptr) {
@@ -96,7 +97,7 @@ std::optional<std::size_t> event_applier::apply(const event_batch& batch, progre
       tally.skipped += stored->hashes.size();
       tally.beyond_owners += stored->hashes.size();
     }
-    return stored->hashes.size() + 1;
+    return std::max<std::size_t>(stored->hashes.size(), tally.reblocked + tally.removed - blocks_before) + 1;
   }
   if (const auto* removed = std::get_if<removed_event>(&what)) {
     if (worker != nullptr) {
@@ -104,7 +105,7 @@ std::optional<std::size_t> event_applier::apply(const event_batch& batch, progre
     } else {
       tally.unknown_removals += removed->hashes.size();
     }
-    return removed->hashes.size() + 1;
+    return std::max<std::size_t>(removed->hashes.size(), tally.reblocked + tally.removed - blocks_before) + 1;
   }
   if (worker != nullptr && !worker->clear_some(std::get<cleared_event>(what), budget, tally)) return std::nullopt;
   return 1;

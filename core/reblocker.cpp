@@ -18,11 +18,16 @@ engine_hash reblocker::block_name(engine_hash name, const page& in, std::uint32_
 }
 
 bool reblocker::names_in(engine_hash name, std::vector<engine_hash>& out) const {
-  const auto found = pages_.find(name);
-  if (found == pages_.end() || found->second.pending != 0 || found->second.borrowed != 0) return false;
+  const page* const found = pages_.find(name);
+  if (found == nullptr || found->copies.empty() || found->pending != 0 || found->borrowed != 0) return false;
   out.clear();
-  for (std::uint32_t i = 0; i < found->second.blocks; ++i) out.push_back(block_name(name, found->second, i));
+  for (std::uint32_t i = 0; i < found->blocks; ++i) out.push_back(block_name(name, *found, i));
   return !out.empty();
+}
+
+std::size_t reblocker::blocks_in(engine_hash name) const {
+  const page* const found = pages_.find(name);
+  return found == nullptr || found->copies.empty() ? 0 : found->blocks;
 }
 
 bool reblocker::is_on(const page& which, medium_id medium) noexcept {
@@ -43,15 +48,15 @@ bool reblocker::collect_borrowed(engine_hash name, const page& of, medium_id med
   // From the last token to the first, page by page. The lenders learn, maybe again, who has borrowed from them.
   out.clear();
   std::size_t missing = of.borrowed;
-  std::optional<engine_hash> at = of.parent;
-  for (engine_hash borrower = name; missing != 0; borrower = *std::exchange(at, pages_.at(*at).parent)) {
-    const auto lender = at ? pages_.find(*at) : pages_.end();
-    if (lender == pages_.end() || !is_on(lender->second, medium)) return false;
-    const std::vector<std::uint32_t>& lent = lender->second.rest;
+  for (page* borrower = pages_.find(name); missing != 0;) {
+    page* const lender = borrower->parent ? pages_.find(*borrower->parent) : nullptr;
+    if (lender == nullptr || !is_on(*lender, medium)) return false;
+    const std::vector<std::uint32_t>& lent = lender->rest;
     if (lent.empty() || lent.size() > missing) return false;
-    lender->second.children.insert(borrower);
+    link(*borrower, *lender);
     out.insert(out.end(), lent.rbegin(), lent.rend());
     missing -= lent.size();
+    borrower = lender;
   }
   std::ranges::reverse(out);
   return true;
@@ -59,24 +64,29 @@ bool reblocker::collect_borrowed(engine_hash name, const page& of, medium_id med
 
 reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                                       std::span<const std::uint32_t> tokens) {
-  if (pages_.size() >= max_pages_) return nullptr;
+  page* made = pages_.find(name);
+  if (made == nullptr && pages_.size() >= max_pages_) return nullptr;
+  page* const before = parent ? pages_.find(*parent) : nullptr;
+  const bool continues = before != nullptr && before->home == from.home;
+  const std::uint32_t borrowed = continues ? before->pending : 0;
   const std::uint32_t block_tokens = from.home->key().block_size;
-  page made;
-  made.home = from.home;
-  made.parent = parent;
-  made.boundary = parent;
-  if (const auto before = parent ? pages_.find(*parent) : pages_.end(); before != pages_.end() && before->second.home == from.home) {
-    made.boundary = before->second.boundary;
-    made.borrowed = before->second.pending;
-    if (made.borrowed != 0) before->second.children.insert(name);
-  }
-  const std::uint64_t all = std::uint64_t{made.borrowed} + tokens.size();
-  made.blocks = static_cast<std::uint32_t>(all / block_tokens);
-  made.pending = static_cast<std::uint32_t>(all % block_tokens);
-  if (made.blocks != 0) made.boundary = block_name(name, made, made.blocks - 1);
-  const std::size_t own = std::min<std::size_t>(made.pending, tokens.size());
-  made.rest.assign(tokens.end() - static_cast<std::ptrdiff_t>(own), tokens.end());
-  return &pages_.emplace(name, std::move(made)).first->second;
+  const std::uint64_t all = std::uint64_t{borrowed} + tokens.size();
+  const auto pending = static_cast<std::uint32_t>(all % block_tokens);
+  std::vector<std::uint32_t> rest(tokens.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(pending, tokens.size())), tokens.end());
+  if (made == nullptr) made = &pages_[name];
+
+  made->name = name;
+  made->home = from.home;
+  made->parent = parent;
+  made->boundary = continues ? before->boundary : parent;
+  made->borrowed = borrowed;
+  made->blocks = static_cast<std::uint32_t>(all / block_tokens);
+  made->pending = pending;
+  made->rest = std::move(rest);
+  made->lacks_first = 0;
+  if (made->blocks != 0) made->boundary = block_name(name, *made, made->blocks - 1);
+  if (borrowed != 0) link(*made, *before);
+  return made;
 }
 
 bool reblocker::is_same_page(const page& known, const std::optional<engine_hash>& parent, const page_stretch& from) {
@@ -85,25 +95,27 @@ bool reblocker::is_same_page(const page& known, const std::optional<engine_hash>
   return known.home == from.home && known.parent == parent && all / block_tokens == known.blocks && all % block_tokens == known.pending;
 }
 
-void reblocker::store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
+bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                            std::span<const std::uint32_t> tokens, apply_tally& tally) {
-  const auto known = pages_.find(name);
-  if (known != pages_.end() && !is_same_page(known->second, parent, from)) {  // a name means one page, and the newest store decides
-    const auto held = known->second.copies;
+  page* here = pages_.find(name);
+  if (here != nullptr && !here->copies.empty() && !is_same_page(*here, parent, from)) {
+    // A name means one page, and the newest store decides.
+    const auto held = here->copies;
     for (const auto& [medium, count] : held) {
       for (std::uint32_t i = 0; i < count; ++i) (void)remove(name, medium, tally);
     }
+    if (!bereft_.empty()) return false;
+    here = pages_.find(name);
   }
-  const auto found = pages_.find(name);
-  page* const here = found != pages_.end() ? &found->second : open_page(name, parent, from, tokens);
+  if (here == nullptr || here->copies.empty()) here = open_page(name, parent, from, tokens);
   if (here == nullptr) {
     ++tally.skipped;
-    return;
+    return true;
   }
   const bool is_new = add_copy(*here, from.medium);
   if (!is_new) ++tally.repeated;
   const media_mask medium = mask_of(from.medium);
-  if (here->blocks == 0 || (!is_new && (here->lacks_first & medium) == 0)) return;
+  if (here->blocks == 0 || (!is_new && (here->lacks_first & medium) == 0)) return true;
 
   const std::uint32_t block_tokens = from.home->key().block_size;
   const bool has_first = collect_borrowed(name, *here, from.medium, tokens_);
@@ -113,7 +125,7 @@ void reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
   const std::uint32_t end = is_new ? here->blocks : 1;
   if (begin >= end) {
     ++tally.skipped;
-    return;
+    return true;
   }
   if (!has_first) {
     tokens_.clear();
@@ -124,6 +136,7 @@ void reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
   prepare_blocks(name, *here, begin, from.medium);
   blocks_->store(command_, tally);
   tally.reblocked += end - begin;
+  return true;
 }
 
 void reblocker::prepare_blocks(engine_hash name, const page& in, std::uint32_t begin, medium_id medium) {
@@ -135,8 +148,8 @@ void reblocker::prepare_blocks(engine_hash name, const page& in, std::uint32_t b
   std::optional<engine_hash> behind = in.parent;
   if (begin != 0) {
     behind = block_name(name, in, begin - 1);
-  } else if (const auto before = in.parent ? pages_.find(*in.parent) : pages_.end(); in.borrowed != 0 && before != pages_.end()) {
-    behind = before->second.boundary;
+  } else if (const page* const before = in.parent ? pages_.find(*in.parent) : nullptr; in.borrowed != 0 && before != nullptr) {
+    behind = before->boundary;
   }
   command_ = {};
   command_.home = in.home;
@@ -147,19 +160,23 @@ void reblocker::prepare_blocks(engine_hash name, const page& in, std::uint32_t b
   command_.locals = locals_;
 }
 
-void reblocker::store(const page_stretch& pages, apply_tally& tally) {
-  tally.reblocked_pages += pages.names.size();
-  std::optional<engine_hash> parent = pages.parent;
-  for (std::size_t i = 0; i < pages.names.size(); ++i) {
-    store_page(pages.names[i], parent, pages, pages.tokens.subspan(i * pages.page_tokens, pages.page_tokens), tally);
-    parent = pages.names[i];
+bool reblocker::store_some(const page_stretch& pages, std::size_t& next, std::size_t budget, apply_tally& tally) {
+  for (std::size_t spent = 0; next < pages.names.size();) {
+    if (spent >= budget || !settle(budget - spent, tally)) return false;
+    const std::optional<engine_hash> parent = next == 0 ? pages.parent : pages.names[next - 1];
+    const engine_hash name = pages.names[next];
+    if (!store_page(name, parent, pages, pages.tokens.subspan(next * pages.page_tokens, pages.page_tokens), tally)) continue;
+    ++tally.reblocked_pages;
+    ++next;
+    spent += 1 + blocks_in(name);
   }
+  return true;
 }
 
 bool reblocker::store_copy(engine_hash name, medium_id medium, apply_tally& tally) {
-  const auto found = pages_.find(name);
-  if (found == pages_.end()) return false;
-  page& here = found->second;
+  page* const found = pages_.find(name);
+  if (found == nullptr || found->copies.empty()) return false;
+  page& here = *found;
   if (!add_copy(here, medium)) {
     ++tally.repeated;
     return true;
@@ -186,63 +203,102 @@ void reblocker::take_block(engine_hash name, medium_id medium, apply_tally& tall
   tally.add(quiet);
 }
 
-void reblocker::take_first_blocks_behind(engine_hash name, medium_id medium, apply_tally& tally) {
-  std::vector<engine_hash> behind{name};
-  while (!behind.empty()) {
-    const page& lender = pages_.at(behind.back());
-    behind.pop_back();
-    for (const engine_hash child : lender.children) {
-      const auto found = pages_.find(child);
-      if (found == pages_.end() || !is_on(found->second, medium)) continue;
-      page& borrower = found->second;
-      if (borrower.blocks == 0) {
-        behind.push_back(child);
-      } else if ((borrower.lacks_first & mask_of(medium)) == 0) {
-        borrower.lacks_first = static_cast<media_mask>(borrower.lacks_first | mask_of(medium));
-        take_block(block_name(child, borrower, 0), medium, tally);
-      }
+bool reblocker::settle(std::size_t budget, apply_tally& tally) {
+  while (!bereft_.empty()) {
+    page* const each = bereft_.back().next;
+    if (each == nullptr) {
+      bereft_.pop_back();
+      continue;
+    }
+    if (budget == 0) return false;
+    --budget;
+    const medium_id medium = bereft_.back().medium;
+    bereft_.back().next = each->next;
+    if (!is_on(*each, medium)) continue;
+    if (each->blocks == 0) {  // it has handed on what it borrowed
+      if (each->borrowers != nullptr) bereft_.push_back({each->borrowers, medium});
+    } else if ((each->lacks_first & mask_of(medium)) == 0) {
+      each->lacks_first = static_cast<media_mask>(each->lacks_first | mask_of(medium));
+      take_block(block_name(each->name, *each, 0), medium, tally);
     }
   }
-}
-
-bool reblocker::remove(engine_hash name, medium_id medium, apply_tally& tally) {
-  const auto found = pages_.find(name);
-  if (found == pages_.end()) return false;
-  page& gone = found->second;
-  const auto held = std::ranges::find(gone.copies, medium, &std::pair<medium_id, std::uint32_t>::first);
-  if (held == gone.copies.end()) return false;
-  if (copy_counting_ && --held->second != 0) return true;
-  gone.copies.erase(held);
-  for (std::uint32_t i = 0; i < gone.blocks; ++i) take_block(block_name(name, gone, i), medium, tally);
-  take_first_blocks_behind(name, medium, tally);
-  gone.lacks_first = static_cast<media_mask>(gone.lacks_first & ~mask_of(medium));
-  if (gone.copies.empty()) erase(name);
   return true;
 }
 
-void reblocker::erase(engine_hash name) {
-  const auto found = pages_.find(name);
-  if (found->second.parent) {
-    if (const auto before = pages_.find(*found->second.parent); before != pages_.end()) before->second.children.erase(name);
-  }
-  pages_.erase(found);
+bool reblocker::remove(engine_hash name, medium_id medium, apply_tally& tally) {
+  page* const found = pages_.find(name);
+  if (found == nullptr) return false;
+  page& gone = *found;
+  const auto held = std::ranges::find(gone.copies, medium, &std::pair<medium_id, std::uint32_t>::first);
+  if (held == gone.copies.end()) return false;
+  if (copy_counting_ && --held->second != 0) return true;
+  if (gone.borrowers != nullptr) bereft_.push_back({gone.borrowers, medium});
+  gone.copies.erase(held);
+  for (std::uint32_t i = 0; i < gone.blocks; ++i) take_block(block_name(name, gone, i), medium, tally);
+  gone.lacks_first = static_cast<media_mask>(gone.lacks_first & ~mask_of(medium));
+  if (gone.copies.empty()) let_go(gone);
+  return true;
 }
 
-void reblocker::forget(media_mask which, std::span<const partition* const> only) {
-  std::vector<engine_hash> empty;
-  for (auto& [name, each] : pages_) {
-    if (!only.empty() && std::ranges::find(only, each.home.get()) == only.end()) continue;
-    const auto goes = [which](const auto& copy) { return (mask_of(copy.first) & which) != 0; };
-    const auto rest = std::remove_if(each.copies.begin(), each.copies.end(), goes);
-    each.copies.erase(rest, each.copies.end());
-    each.lacks_first = static_cast<media_mask>(each.lacks_first & ~which);
-    if (each.copies.empty()) empty.push_back(name);
+void reblocker::link(page& borrower, page& lender) noexcept {
+  if (borrower.lender != nullptr) return;
+  borrower.lender = &lender;
+  borrower.next = lender.borrowers;
+  if (lender.borrowers != nullptr) lender.borrowers->previous = &borrower;
+  lender.borrowers = &borrower;
+}
+
+void reblocker::unlink(page& borrower) {
+  page* const lender = std::exchange(borrower.lender, nullptr);
+  if (lender == nullptr) return;
+  for (bereft& each : bereft_) {
+    if (each.next == &borrower) each.next = borrower.next;
   }
-  for (const engine_hash name : empty) erase(name);
+  if (borrower.next != nullptr) borrower.next->previous = borrower.previous;
+  (borrower.previous != nullptr ? borrower.previous->next : lender->borrowers) = borrower.next;
+  borrower.previous = borrower.next = nullptr;
+  if (lender->borrowers == nullptr && lender->copies.empty()) pages_.erase(lender->name);  // it was kept for its borrowers only
+}
+
+void reblocker::let_go(page& gone) {
+  unlink(gone);
+  if (gone.borrowers == nullptr) {
+    pages_.erase(gone.name);
+    return;
+  }
+  gone.home.reset();
+  gone.rest = {};
+}
+
+bool reblocker::forget_some(media_mask which, std::span<const partition* const> only, std::size_t budget) {
+  if (!forgetting_) forgetting_.emplace();
+  names_.clear();
+  for (; budget != 0; --budget) {
+    if (!pages_.next_bucket(*forgetting_, names_)) {
+      forgetting_.reset();
+      return true;
+    }
+    for (const engine_hash name : names_) {
+      page* const found = pages_.find(name);
+      if (found == nullptr || found->copies.empty()) continue;
+      if (!only.empty() && std::ranges::find(only, found->home.get()) == only.end()) continue;
+      const auto goes = [which](const auto& copy) { return (mask_of(copy.first) & which) != 0; };
+      found->copies.erase(std::remove_if(found->copies.begin(), found->copies.end(), goes), found->copies.end());
+      found->lacks_first = static_cast<media_mask>(found->lacks_first & ~which);
+      if (found->copies.empty()) let_go(*found);
+    }
+  }
+  return false;
 }
 
 void reblocker::collect_homes(std::set<const partition*>& busy) const {
-  for (const auto& [name, each] : pages_) busy.insert(each.home.get());
+  name_walk at;
+  std::vector<engine_hash> names;
+  while (pages_.next_bucket(at, names)) {
+    for (const engine_hash name : names) {
+      if (const page* const each = pages_.find(name); each->home) busy.insert(each->home.get());
+    }
+  }
 }
 
 }  // namespace kvc::core

@@ -139,8 +139,9 @@ bool worker_applier::remove_some(const removed_event& removed, std::size_t& next
   media_mask media = removed.all_media ? member_.media_seen->load(std::memory_order_relaxed) : media_mask{0};
   media = static_cast<media_mask>(media | mask_of(scope.medium.value_or(registration_.medium)));
   const bool is_uncounted = uncounted_.covers(scope);
-  std::span<const engine_hash> hashes = removed.hashes;
-  hashes = hashes.subspan(next, std::min(hashes.size() - next, names_at_once));
+  if (!pages_.settle(names_at_once, tally)) return false;
+  std::span<const engine_hash> hashes = std::span(removed.hashes).subspan(next);
+  hashes = hashes.first(part_of(names_in_group(hashes.first(std::min(hashes.size(), names_at_once)), scope)));
   next += hashes.size();
   const bool is_all = next == removed.hashes.size();
   if (pool_ && !is_uncounted) {
@@ -161,19 +162,12 @@ bool worker_applier::remove_some(const removed_event& removed, std::size_t& next
   // Where every medium is meant, not to be on one of them is no surprise.
   if (removed.all_media) each_medium.unknown_removals = 0;
   tally.add(each_medium);
-  return is_all;
+  return pages_.settle(names_at_once, tally) && is_all;
 }
 
 void worker_applier::remove_blocks(std::span<const engine_hash> names, medium_id medium, const lane_blocks::removal_scope& from,
                                    apply_tally& tally) {
-  if (pages_.pages() != 0) {
-    unpaged_.clear();
-    for (const engine_hash name : names) {
-      if (!pages_.remove(name, medium, tally)) unpaged_.push_back(name);
-    }
-    names = unpaged_;
-  }
-  blocks_.remove(names, medium, from, tally);
+  blocks_.remove(unpaged([&](engine_hash name) { return pages_.remove(name, medium, tally); }, names), medium, from, tally);
 }
 
 void worker_applier::move(const object_event& moved, apply_tally& tally) {
@@ -239,14 +233,14 @@ bool worker_applier::clear_some(const cleared_event& cleared, std::size_t budget
     }
     if (only.empty()) return true;
   }
+  // These go first: nothing else may be done in the middle of the blocks' part.
+  if (!are_pages_cleared_ && !(are_pages_cleared_ = pages_.forget_some(which, only, budget))) return false;
   if (!clear_pool(which, only, budget, tally) || !blocks_.clear_some(which, only, budget, tally)) return false;
-  is_pool_cleared_ = false;
-  pages_.forget(which, only);
+  are_pages_cleared_ = is_pool_cleared_ = false;
   if (only.empty()) uncounted_.clear(which);
   return true;
 }
 
-/// The pool's part of a clear, which goes first: nothing else may be done in the middle of the other part.
 bool worker_applier::clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
   if (!pool_ || is_pool_cleared_) return true;
   is_pool_cleared_ = pool_->clear_some(which, only, budget, tally);
@@ -255,7 +249,10 @@ bool worker_applier::clear_pool(media_mask which, std::span<const partition* con
 
 bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
   storing_ = {};  // the batch may have been left in the middle
-  pages_.forget(all_media, {});
+  paging_ = {};
+  are_pages_cleared_ = false;
+  pages_.abandon();
+  if (pages_.pages() != 0 && (!pages_.forget_some(all_media, {}, budget) || pages_.pages() != 0)) return false;  // as below
   uncounted_.forget();
   // A batch may have been left in the middle of a clear, whose cursor this pass then only finishes: go round until nothing is left.
   if (!blocks_.clear_some(all_media, {}, budget, tally)) return false;

@@ -120,8 +120,21 @@ class worker_applier {
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   /// What an event stores in blocks of the registered size, or by name; of what is stored otherwise, nothing is left.
   [[nodiscard]] std::optional<store_command> begin_store(const stored_event& stored, apply_tally& tally);
-  void store_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
-  [[nodiscard]] store_command by_name(store_command command, apply_tally& tally);
+  void begin_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
+  /// Some of `paging_`, see store_some.
+  [[nodiscard]] bool store_pages(std::size_t& next, apply_tally& tally);
+  /// How many of these names stand for about `names_at_once` blocks: a page holds any number of them.
+  [[nodiscard]] std::size_t part_of(std::span<const engine_hash> names) const;
+  /// The names that `is_page` denies. Valid until the next call.
+  template <class IsPage>
+  [[nodiscard]] std::span<const engine_hash> unpaged(IsPage is_page, std::span<const engine_hash> names) {
+    if (pages_.pages() == 0) return names;
+    unpaged_.clear();
+    for (const engine_hash name : names) {
+      if (!is_page(name)) unpaged_.push_back(name);
+    }
+    return unpaged_;
+  }
   [[nodiscard]] bool is_by_standard(const stored_event& stored) const;
   [[nodiscard]] bool store_pooled(const stored_event& stored, std::size_t& next, apply_tally& tally);
   [[nodiscard]] media_mask media_cleared_by(const cleared_event& cleared) const;
@@ -144,7 +157,9 @@ class worker_applier {
   std::vector<engine_hash> left_;  ///< of a removal: what is none of the pool's objects
   std::vector<local_hash> locals_;
   store_command storing_;               ///< of the event under way, where it has more names than are stored at once
-  bool is_pool_cleared_ = false;        ///< by the clear under way
+  page_stretch paging_;                 ///< of the event under way, where it stores pages
+  bool are_pages_cleared_ = false;      ///< by the clear under way
+  bool is_pool_cleared_ = false;        ///< the same
   std::unique_ptr<pool_applier> pool_;  ///< last: it holds blocks of `blocks_`
 };
 

@@ -27,20 +27,26 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
   const event_scope& scope = stored.scope;
   const bool is_standard = is_by_standard(stored);
   if (pool_ && !is_standard && pool_applier::is_meant(stored) && !uncounted_.covers(scope)) return store_pooled(stored, next, tally);
+  if (paging_.home) return store_pages(next, tally);
   if (next == 0) {
     auto command = begin_store(stored, tally);
+    if (paging_.home) return store_pages(next, tally);
     if (!command) return true;
-    if (command->names.size() <= names_at_once) {
+    if (command->names.size() <= names_at_once && (command->link != store_link::by_name || pages_.pages() == 0)) {
       blocks_.store(*command, tally);
       return true;
     }
     storing_ = *std::move(command);
   }
-  const std::size_t count = std::min(storing_.names.size() - next, names_at_once);
   const bool is_chain = !storing_.locals.empty();
+  const bool is_by_name = storing_.link == store_link::by_name;
+  const std::span<const engine_hash> rest = storing_.names.subspan(next);
+  const std::size_t count = is_by_name ? part_of(rest) : std::min(rest.size(), names_at_once);
   store_command part = storing_;
-  part.names = storing_.names.subspan(next, count);
-  if (is_chain) {
+  part.names = rest.first(count);
+  if (is_by_name) {
+    part.names = unpaged([&](engine_hash name) { return pages_.store_copy(name, part.medium, tally); }, part.names);
+  } else if (is_chain) {
     part.locals = storing_.locals.subspan(next, count);
     if (next != 0) {
       part.link = store_link::parent;
@@ -103,9 +109,12 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
     return command;
   }
   // Masked blocks are left out of the names but not of the tokens: then only the names can be trusted (kv-events.md section 10, case 16).
-  if (stored.tokens.size() != stored.hashes.size() * std::uint64_t{block_tokens}) return by_name(*std::move(command), tally);
+  if (stored.tokens.size() != stored.hashes.size() * std::uint64_t{block_tokens}) {
+    command->link = store_link::by_name;
+    return command;
+  }
   if (is_of_other_size(scope)) {
-    store_pages(stored, *command, tally);
+    begin_pages(stored, *command, tally);
     return std::nullopt;
   }
   locals_.clear();
@@ -127,34 +136,38 @@ void worker_applier::check_standard(const stored_event& stored, const partition&
   limits_.recipe->note_check(right.get() == stored.hashes.front().get());
 }
 
-void worker_applier::store_pages(const stored_event& stored, const store_command& command, apply_tally& tally) {
+void worker_applier::begin_pages(const stored_event& stored, const store_command& command, apply_tally& tally) {
   const std::size_t usable = blocks_without_keys(stored);
   tally.skipped += stored.hashes.size() - usable;
-  page_stretch pages;
-  pages.home = command.home;
-  pages.medium = command.medium;
-  if (command.link == store_link::parent) pages.parent = command.parent;
-  pages.names = command.names.first(usable);
-  pages.page_tokens = stored.scope.block_size;
-  pages.tokens = std::span(stored.tokens).first(usable * pages.page_tokens);
-  pages_.store(pages, tally);
-  name_board& board = *command.home->names();
-  if (pool_ || !board.is_in_use()) return;
-  for (const engine_hash name : pages.names) {
-    if (board.is_watched(name)) explain(name, board);  // all of it: the blocks themselves have told of the last one only
-  }
+  paging_ = {};
+  paging_.home = command.home;
+  paging_.medium = command.medium;
+  if (command.link == store_link::parent) paging_.parent = command.parent;
+  paging_.names = command.names.first(usable);
+  paging_.page_tokens = stored.scope.block_size;
+  paging_.tokens = std::span(stored.tokens).first(usable * paging_.page_tokens);
 }
 
-store_command worker_applier::by_name(store_command command, apply_tally& tally) {
-  command.link = store_link::by_name;
-  if (pages_.pages() != 0) {
-    unpaged_.clear();
-    for (const engine_hash name : command.names) {
-      if (!pages_.store_copy(name, command.medium, tally)) unpaged_.push_back(name);
+bool worker_applier::store_pages(std::size_t& next, apply_tally& tally) {
+  const std::size_t first = next;
+  const bool is_all = pages_.store_some(paging_, next, names_at_once, tally);
+  name_board& board = *paging_.home->names();
+  if (!pool_ && board.is_in_use()) {
+    for (const engine_hash name : paging_.names.subspan(first, next - first)) {
+      if (board.is_watched(name)) explain(name, board);  // all of it: the blocks themselves have told of the last one only
     }
-    command.names = unpaged_;
   }
-  return command;
+  if (is_all) paging_ = {};
+  return is_all;
+}
+
+std::size_t worker_applier::part_of(std::span<const engine_hash> names) const {
+  if (pages_.pages() == 0) return std::min(names.size(), names_at_once);
+  std::size_t count = 0;
+  for (std::size_t blocks = 0; count < names.size() && blocks < names_at_once; ++count) {
+    blocks += std::max(std::size_t{1}, pages_.blocks_in(names[count]));
+  }
+  return count;
 }
 
 }  // namespace kvc::core

@@ -213,10 +213,94 @@ BOOST_AUTO_TEST_CASE(pages_are_bounded) {
   for (std::uint64_t i = 1; i <= 5; ++i) {
     const std::vector<engine_hash> name{engine_hash{i}};
     const words tokens{7, 8};
-    pages.store({.home = home, .medium = medium_id::gpu, .parent = {}, .names = name, .tokens = tokens, .page_tokens = 2}, tally);
+    std::size_t next = 0;
+    BOOST_TEST(pages.store_some({.home = home, .medium = medium_id::gpu, .parent = {}, .names = name, .tokens = tokens, .page_tokens = 2},
+                                next, plenty, tally));
   }
   BOOST_TEST(pages.pages() == 3U);
   BOOST_TEST(tally.skipped == 2U);
+}
+
+/// Half a block that many prompts begin with, and what each of them goes on with.
+struct shared_beginning : page_stream {
+  static constexpr std::uint64_t shared = 1;
+  static constexpr std::uint64_t prompts = 5'000;
+  static words prompt_of(std::uint64_t number) { return {7, 8, static_cast<std::uint32_t>(number), 9}; }
+
+  shared_beginning() {
+    page(shared, {}, {7, 8});
+    for (std::uint64_t each = 2; each < 2 + prompts; ++each) go_on(each);
+  }
+  void go_on(std::uint64_t number) { page(number, shared, {static_cast<std::uint32_t>(number), 9}); }
+  /// How often the lane could turn to something else before all was applied.
+  std::size_t pauses_of(event happened) {
+    event_batch batch;
+    batch.events.push_back(std::move(happened));
+    event_applier::progress at;
+    std::size_t pauses = 0;
+    while (!applier->apply_some(batch, at, 1'000, tally)) ++pauses;
+    return pauses;
+  }
+  [[nodiscard]] std::uint64_t cached() const {
+    std::uint64_t found = 0;
+    for (std::uint64_t each = 2; each < 2 + prompts; ++each) found += reach(prompt_of(each));
+    return found;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_page_that_many_have_borrowed_from_leaves_in_parts) {
+  shared_beginning at;
+  BOOST_TEST(at.cached() == shared_beginning::prompts);
+
+  BOOST_TEST(at.pauses_of(removed_event{.scope = {}, .hashes = names({shared_beginning::shared})}) >= 4U);
+  BOOST_TEST(at.cached() == 0U);
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+  at.page(shared_beginning::shared, {}, {7, 8});
+  at.go_on(17);
+  BOOST_TEST(at.cached() == 1U);
+  for (std::uint64_t each = 2; each < 2 + shared_beginning::prompts; ++each) at.remove({each});
+  at.remove({shared_beginning::shared});
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_page_that_means_something_else_takes_along_what_was_borrowed_from_it) {
+  shared_beginning at;
+  stored_event other;
+  other.scope = of_size(2);
+  other.hashes = names({99'999, shared_beginning::shared});
+  other.tokens = {1, 2, 7, 8};
+  other.has_tokens = true;
+  BOOST_TEST(at.pauses_of(other) >= 4U);
+  BOOST_TEST(at.cached() == 0U);
+  BOOST_TEST(at.reach({1, 2, 7, 8}) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(pages_are_cleared_in_parts) {
+  shared_beginning at;
+  at.page(50'001, shared_beginning::shared, {50'001, 9}, medium_id::cpu);
+  BOOST_TEST(at.pauses_of(cleared_event{}) >= 4U);
+  BOOST_TEST(at.cached() == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
+  at.page(shared_beginning::shared, {}, {7, 8});
+  at.go_on(3);
+  BOOST_TEST(at.cached() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_removal_left_in_the_middle_does_not_keep_pages_from_being_dropped) {
+  // The stream starts again while a removal is half applied.
+  shared_beginning at;
+  event_batch batch;
+  batch.events.emplace_back(removed_event{.scope = {}, .hashes = names({shared_beginning::shared, 3})});
+  event_applier::progress progress;
+  BOOST_TEST(!at.applier->apply_some(batch, progress, 1'000, at.tally));
+  while (!at.applier->drop_some(1'000, at.tally)) {
+  }
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.cached() == 0U);
+  at.page(shared_beginning::shared, {}, {7, 8});
+  at.go_on(3);
+  BOOST_TEST(at.cached() == 1U);
 }
 
 /// A page as the strict model of the test knows it: where its tokens stand in its prompt.
@@ -277,6 +361,110 @@ BOOST_AUTO_TEST_CASE(random_trees_of_pages_agree_with_a_strict_model) {
       }
       BOOST_TEST(at.tally.unknown_removals == 0U);
       for (auto& [name, each] : pages) {
+        if (each.is_held) at.remove({name});
+      }
+      BOOST_TEST(at.applier->names() == 0U);
+      BOOST_TEST(at.applier->orphans() == 0U);
+    }
+  }
+}
+
+/// A page of a publisher that removes and stores pages in any order.
+struct any_page {
+  std::optional<std::uint64_t> parent;
+  words tokens;
+  std::uint32_t borrowed = 0;  ///< tokens of its first block that lie in pages before
+  bool is_held = false;
+  bool is_placed = false;  ///< where it begins was known when it was stored
+  bool has_first = false;  ///< its first block stands
+};
+
+/// The strict model of such a publisher: what reblocker's docstring says, block by block.
+struct any_pages {
+  std::map<std::uint64_t, any_page> all;
+
+  [[nodiscard]] std::vector<std::uint64_t> lenders_of(std::uint64_t name) const {
+    std::vector<std::uint64_t> found;
+    std::size_t missing = all.at(name).borrowed;
+    for (std::uint64_t at = name; missing != 0;) {
+      at = *all.at(at).parent;
+      found.push_back(at);
+      missing -= std::min(missing, all.at(at).tokens.size());
+    }
+    return found;
+  }
+  void store(std::uint64_t name) {
+    any_page& page = all.at(name);
+    if (!page.is_held) {
+      const any_page* const before = page.parent ? &all.at(*page.parent) : nullptr;
+      page.is_placed = before != nullptr && before->is_held ? before->is_placed : page.borrowed == 0;
+    }
+    page.is_held = true;
+    page.has_first =
+        std::ranges::all_of(lenders_of(name), [&](std::uint64_t each) { return all.at(each).is_held && all.at(each).is_placed; });
+  }
+  void remove(std::uint64_t name) {
+    all.at(name).is_held = false;
+    for (auto& [other, page] : all) {
+      const auto lenders = lenders_of(other);
+      if (std::ranges::find(lenders, name) != lenders.end()) page.has_first = false;
+    }
+  }
+  [[nodiscard]] words prompt_of(std::uint64_t leaf) const {
+    words prompt = all.at(leaf).tokens;
+    for (auto at = all.at(leaf).parent; at; at = all.at(*at).parent) {
+      prompt.insert(prompt.begin(), all.at(*at).tokens.begin(), all.at(*at).tokens.end());
+    }
+    return prompt;
+  }
+  [[nodiscard]] std::uint32_t depth(std::uint64_t leaf) const {
+    std::vector<const any_page*> chain{&all.at(leaf)};
+    while (chain.back()->parent) chain.push_back(&all.at(*chain.back()->parent));
+    std::uint32_t blocks = 0;
+    for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
+      const auto ends_here = static_cast<std::uint32_t>(((*each)->borrowed + (*each)->tokens.size()) / large);
+      if (ends_here == 0) continue;
+      if (!(*each)->is_held || !(*each)->is_placed || !(*each)->has_first) return blocks;
+      blocks += ends_here;
+    }
+    return blocks;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(pages_that_come_and_go_in_any_order_agree_with_a_strict_model) {
+  constexpr std::uint64_t first_seed = 20261124;
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    BOOST_TEST_CONTEXT("seed " << first_seed + round) {
+      std::mt19937_64 random(first_seed + round);
+      page_stream at;
+      any_pages pages;
+      for (std::uint64_t name = 1; name <= 60; ++name) {
+        any_page made;
+        if (name > 1 && random() % 8 != 0) made.parent = 1 + random() % (name - 1);
+        const std::size_t size = round % 4 == 3 ? 9 : 1 + random() % 3;
+        for (std::size_t i = 0; i < size; ++i) made.tokens.push_back(static_cast<std::uint32_t>(name * 100 + i));
+        if (made.parent) {
+          const any_page& before = pages.all.at(*made.parent);
+          made.borrowed = static_cast<std::uint32_t>((before.borrowed + before.tokens.size()) % large);
+        }
+        pages.all[name] = made;
+      }
+      for (int step = 0; step < 600; ++step) {
+        const std::uint64_t name = 1 + random() % pages.all.size();
+        any_page& which = pages.all.at(name);
+        if (which.is_held && random() % 4 != 0) {
+          pages.remove(name);
+          at.remove({name});
+        } else if (!which.parent || pages.all.at(*which.parent).is_held || random() % 4 == 0) {
+          pages.store(name);
+          at.page(name, which.parent, which.tokens);
+        }
+        for (const std::uint64_t leaf : {name, 1 + random() % pages.all.size()}) {
+          BOOST_TEST_REQUIRE(at.reach(pages.prompt_of(leaf)) == pages.depth(leaf), "step " << step << ", page " << leaf);
+        }
+      }
+      BOOST_TEST(at.tally.unknown_removals == 0U);
+      for (auto& [name, each] : pages.all) {
         if (each.is_held) at.remove({name});
       }
       BOOST_TEST(at.applier->names() == 0U);
