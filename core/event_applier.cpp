@@ -257,8 +257,8 @@ std::size_t event_applier::bytes() const noexcept {
 }
 
 std::size_t event_applier::orphans() const noexcept {
-  std::size_t waiting = home_.blocks().orphans();
-  for (const auto& [whose, each] : others_) waiting += each->blocks().orphans();
+  std::size_t waiting = home_.orphans();
+  for (const auto& [whose, each] : others_) waiting += each->orphans();
   return waiting;
 }
 

@@ -29,7 +29,7 @@ class published {
 
   void publish(pointer next) {
     const std::lock_guard lock(mutex_);
-    current_ = std::move(next);
+    current_.swap(next);  // what was current goes with `next`, behind the lock: to free it may take long
     version_.fetch_add(1, std::memory_order_release);
   }
 

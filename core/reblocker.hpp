@@ -35,105 +35,155 @@ struct page_stretch {
 ///
 /// Story: a chunk of 256 tokens holds 16 blocks of 16; four pages of 16 hold one block of 64. A block ends inside a page or with it. In the
 /// second case it bears the page's name, so that whatever hangs behind the page finds its place; every other block gets a name of its own,
-/// derived from the page it ends in. Tokens behind the last block of a page are kept until a page behind it completes them. A block stands
-/// on a medium while all pages that carry its tokens are there: the first removal of one of them takes it away, and it comes back when the
-/// page it ends in is stored again. A page whose parent is unknown is taken to begin on a boundary of blocks, which is safe, because a name
-/// that is no boundary never gets a place, and what hangs behind it waits in vain.
-/// Copies are counted here, per page and medium; lane_blocks sees each block once. A page that is on no medium any more stays known, by
-/// name only, while others have borrowed from it.
-/// Everything that may take long is done in parts: one page may hold thousands of blocks, and lend to any number of pages.
-/// Bounds: `max_pages`; what is beyond is skipped and counted. Lane: one owner, that of the blocks.
+/// derived from the page it ends in. A page keeps its tokens while a block of them may have to be made anew: it shares one with its
+/// neighbours, or nobody knows yet where it begins. A block stands on a medium while all pages that carry its tokens are there, whatever
+/// the order they come in. A page whose parent is unknown is taken to begin on a boundary of blocks until the parent is told of, and is
+/// taken apart again if it does not; until then it cannot be matched, since its parent's name has no place. Copies are counted here, per
+/// page and medium; lane_blocks sees each block once. A page that is on no medium is known by name only, while others hang behind it. A
+/// name means one page. Told with another place, it is moved there with all of its copies when one of the two tellings knows no parent,
+/// which connectors often leave out; otherwise it is another page, and the newest counts.
+/// Everything that may take long is done in parts: one page may hold thousands of blocks, and any number may hang behind it.
+/// Bounds: `most`; what is beyond is not taken in, and counted. Lane: one owner, that of the blocks.
 class reblocker {
  public:
-  static constexpr std::size_t default_max_pages = 262'144;
+  struct bounds {
+    std::size_t pages = 1'048'576;    ///< some 230 bytes each
+    std::size_t tokens = 16'777'216;  ///< kept
+  };
 
-  reblocker(lane_blocks& blocks, bool copy_counting, std::size_t max_pages = default_max_pages)
-      : blocks_(&blocks), copy_counting_(copy_counting), max_pages_(max_pages) {}
+  reblocker(lane_blocks& blocks, bool copy_counting, bounds most) : blocks_(&blocks), copy_counting_(copy_counting), most_(most) {}
+  reblocker(const reblocker&) = delete;
+  reblocker& operator=(const reblocker&) = delete;
 
   /// Stores pages from number `next` on, about `budget` blocks of them, and moves it on. True when all are stored; until then the same
   /// stretch must be passed again, and nothing else may be called that changes anything.
   [[nodiscard]] bool store_some(const page_stretch& pages, std::size_t& next, std::size_t budget, apply_tally& tally);
-  /// A copy of a page without its tokens. False: the name is no page's.
+  /// A copy of a page without its tokens; `settle` has to be called afterwards. False: the name is no page's.
   [[nodiscard]] bool store_copy(engine_hash name, medium_id medium, apply_tally& tally);
-  /// Takes away the blocks that end in a page; what pages behind it have borrowed `settle` takes. False: the name is no page's on this
-  /// medium.
+  /// Takes away the blocks that end in a page; `settle` has to be called afterwards. False: the name is no page's on this medium.
   [[nodiscard]] bool remove(engine_hash name, medium_id medium, apply_tally& tally);
-  /// Takes away blocks that lack tokens of pages removed, looking at `budget` pages. True when there are none left; until then nothing may
-  /// be stored or forgotten.
+  /// Brings the pages behind those that have come, gone or moved up to that, looking at about `budget` of them. True when all are; until
+  /// then nothing may be stored or forgotten.
   [[nodiscard]] bool settle(std::size_t budget, apply_tally& tally);
   /// Forgets the pages on these media, in these partitions (in all when empty), whose blocks are cleared by somebody else. Looks at about
   /// `budget` pages. True when done; until then it must be called again, and nothing else may change anything.
   [[nodiscard]] bool forget_some(media_mask which, std::span<const partition* const> only, std::size_t budget);
   /// The event under way is left in the middle. To be called before everything is forgotten, in as many passes as that takes: the first
   /// may be the rest of one that was begun.
-  void abandon() noexcept { bereft_.clear(); }
+  void abandon() noexcept;
 
   /// Blocks that end in a page; 0 when the name is no page's.
   [[nodiscard]] std::size_t blocks_in(engine_hash name) const;
-
   /// The names of the blocks that a page holds in full and alone, in order. False, and nothing told, when it is no page, or shares a block
   /// with its neighbours.
   [[nodiscard]] bool names_in(engine_hash name, std::vector<engine_hash>& out) const;
+  /// Whether a store of blocks of the registered size is about pages all the same: the first has been told of as one, or stands behind one
+  /// that ends inside a block.
+  [[nodiscard]] bool goes_on(const std::optional<engine_hash>& parent, engine_hash first, std::uint32_t block_tokens) const;
 
-  /// Those that are only known by name included.
+  /// Those that are known by name only included.
   [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }
+  /// Pages without a block of their own of which nobody knows where they begin.
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
   /// Adds the partitions that have pages.
   void collect_homes(std::set<const partition*>& busy) const;
 
  private:
+  /// Where a page begins.
+  struct beginning {
+    std::optional<engine_hash> behind;  ///< name of the last block that has ended before; absent: none, from the root on
+    std::uint32_t borrowed = 0;         ///< tokens behind that block and before the page
+    bool is_guess = false;              ///< the parent has not been told of, or its own beginning is a guess
+
+    friend bool operator==(const beginning&, const beginning&) = default;
+  };
   struct page {
     engine_hash name{};
-    std::shared_ptr<partition> home;  ///< null: known by name only
-    std::optional<engine_hash> parent;
-    std::optional<engine_hash> boundary;  ///< name of the last block that has ended by the end of this page; absent: none, from the root on
-    std::vector<std::uint32_t> rest;      ///< its own tokens behind that block
-    std::uint32_t pending = 0;            ///< all tokens behind that block, those of pages before included
-    std::uint32_t borrowed = 0;           ///< tokens its first block has from pages before
-    std::uint32_t blocks = 0;             ///< that end in this page
-    media_mask lacks_first = 0;           ///< media it is on without its first block, because a page before is missing there
+    std::shared_ptr<partition> home;    ///< null: known by name only
+    std::optional<engine_hash> parent;  ///< page, or block of the ordinary size
+    beginning begins;
+    boost::container::small_vector<std::uint32_t, 2> tokens;  ///< all of its own, or none: see `keeps_tokens`
+    std::uint32_t size = 0;                                   ///< in tokens
+    std::uint32_t blocks = 0;                                 ///< that end in this page
+    std::uint32_t pending = 0;                                ///< tokens behind the last block, those of pages before included
+    std::uint32_t episode = 0;                                ///< of settling, in which it was looked at last
+    std::uint32_t looked_at = 0;                              ///< and what for
+    std::uint32_t awaited = 0;                                ///< errands that stand before it
+    media_mask lacks_first = 0;  ///< media it is on without its first block, because a page before is missing there
     boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> copies;
-    page* lender = nullptr;     ///< its parent, once this has borrowed from it, or may yet
+    page* lender = nullptr;     ///< its parent, while this keeps tokens for its sake
     page* borrowers = nullptr;  ///< the first of those whose lender this is
     page* previous = nullptr;   ///< of the same lender
     page* next = nullptr;
+
+    [[nodiscard]] bool is_held() const noexcept { return !copies.empty(); }
+    [[nodiscard]] bool is_behind_lender() const noexcept { return begins.is_guess || begins.borrowed != 0; }
+    [[nodiscard]] bool keeps_tokens() const noexcept { return is_behind_lender() || pending != 0; }
+    [[nodiscard]] bool is_waiting() const noexcept { return begins.is_guess && blocks == 0; }
   };
-  /// Pages whose first block may lack tokens that lay in a page before.
-  struct bereft {
-    page* next = nullptr;  ///< from this one on, of one lender
-    medium_id medium{};
+  /// Pages of one lender to be looked at, from `next` on: whether their first blocks stand on a medium, or, without one, where they begin.
+  struct errand {
+    page* next = nullptr;
+    std::optional<medium_id> medium;
   };
 
-  [[nodiscard]] static engine_hash block_name(engine_hash name, const page& in, std::uint32_t index) noexcept;
+  [[nodiscard]] static engine_hash block_name(const page& in, std::uint32_t index) noexcept;
+  [[nodiscard]] static std::optional<engine_hash> last_block(const page& of) noexcept;
   [[nodiscard]] static bool is_on(const page& which, medium_id medium) noexcept;
   /// True when the page was not on the medium before.
   [[nodiscard]] bool add_copy(page& to, medium_id medium) const;
-  /// The tokens that a page begins its first block with, when all pages that carry them are there on this medium.
-  [[nodiscard]] bool collect_borrowed(engine_hash name, const page& of, medium_id medium, std::vector<std::uint32_t>& out);
-  [[nodiscard]] static bool is_same_page(const page& known, const std::optional<engine_hash>& parent, const page_stretch& from);
+  [[nodiscard]] static bool may_be_same(const page& known, const page_stretch& from, const std::optional<engine_hash>& parent);
+
+  // Where pages begin.
+  [[nodiscard]] beginning beginning_behind(const std::optional<engine_hash>& parent, const std::shared_ptr<partition>& home);
   [[nodiscard]] page* open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                                 std::span<const std::uint32_t> tokens);
-  /// False: what stood under the name before has to be settled first.
-  [[nodiscard]] bool store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
-                                std::span<const std::uint32_t> tokens, apply_tally& tally);
-  /// Makes `command_` of `tokens_`: the blocks of a page from `begin` on.
-  void prepare_blocks(engine_hash name, const page& in, std::uint32_t begin, medium_id medium);
-  void take_block(engine_hash name, medium_id medium, apply_tally& tally);
-  /// Nothing happens when it is linked already: a page has one parent.
-  static void link(page& borrower, page& lender) noexcept;
+  /// False, and nothing has changed, when there is no room for its tokens.
+  [[nodiscard]] bool place(page& which, const std::optional<engine_hash>& parent, const beginning& at,
+                           std::span<const std::uint32_t> tokens);
+  void move(page& which, const std::optional<engine_hash>& parent, const beginning& to, std::span<const std::uint32_t> tokens,
+            apply_tally& tally);
+  /// Brings a page up to where its parent says now that it begins. True when something has changed, and those behind it have been sent
+  /// word.
+  bool look_again(page& which, const std::optional<engine_hash>& parent, std::span<const std::uint32_t> tokens, apply_tally& tally);
+  void drop_tokens(page& of) noexcept;
+  void link(page& borrower);
   void unlink(page& borrower);
   /// Of a page that is on no medium any more.
   void let_go(page& gone);
 
+  // Blocks of pages.
+  /// False: what stood under the name before has to be settled first.
+  [[nodiscard]] bool store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
+                                std::span<const std::uint32_t> tokens, apply_tally& tally);
+  void store_blocks(page& of, medium_id medium, std::span<const std::uint32_t> tokens, apply_tally& tally);
+  /// Makes blocks of `tokens_`, from number `begin` on.
+  void store_prepared(const page& of, std::uint32_t begin, medium_id medium, apply_tally& tally);
+  /// The tokens that a page begins its first block with, when all pages that carry them are there on this medium.
+  [[nodiscard]] bool collect_borrowed(const page& of, medium_id medium, std::vector<std::uint32_t>& out);
+  /// Whether its first block stands is made to agree with what is there. False: no block ends in it.
+  [[nodiscard]] bool check_first(page& of, medium_id medium, apply_tally& tally);
+  void take_blocks(page& of, medium_id medium, apply_tally& tally);
+  void store_anew(page& of, std::span<const std::uint32_t> tokens, apply_tally& tally);
+  void take_block(engine_hash name, medium_id medium, apply_tally& tally);
+  [[nodiscard]] bool was_evicted(const page& which);
+
+  void send_on(page& lender, std::optional<medium_id> medium);
+  /// The errand goes on with another page, or ends.
+  void turn_to(errand& each, page* next) noexcept;
+
   lane_blocks* blocks_;
   bool copy_counting_;
-  std::size_t max_pages_;
+  bounds most_;
   name_map<page> pages_;
-  std::vector<bereft> bereft_;           ///< of the removal under way
+  std::size_t kept_tokens_ = 0;
+  std::size_t waiting_ = 0;
+  std::vector<errand> to_settle_;
+  std::uint32_t episode_ = 0;
   std::optional<name_walk> forgetting_;  ///< how far it has come
-  std::vector<std::uint32_t> tokens_;  ///< reused between pages
+  std::vector<std::uint32_t> tokens_;    ///< reused between pages
   std::vector<local_hash> locals_;
   std::vector<engine_hash> names_;
-  store_command command_;
 };
 
 }  // namespace kvc::core

@@ -14,6 +14,7 @@ void apply_tally::add(const apply_tally& other) noexcept {
   skipped += other.skipped;
   beyond_partitions += other.beyond_partitions;
   beyond_owners += other.beyond_owners;
+  beyond_pages += other.beyond_pages;
   reblocked_pages += other.reblocked_pages;
   reblocked += other.reblocked;
   uncounted += other.uncounted;

@@ -44,6 +44,7 @@ struct apply_tally {
   std::uint64_t skipped = 0;           ///< blocks an event carried that cannot be indexed
   std::uint64_t beyond_partitions = 0;  ///< blocks and objects left out because their worker had no room for another partition
   std::uint64_t beyond_owners = 0;      ///< the same because their stream had none for another rank or backend
+  std::uint64_t beyond_pages = 0;       ///< blocks of another size than registered left out because there was no room for more of them
   std::uint64_t reblocked_pages = 0;   ///< blocks of another size than registered that were taken apart or joined
   std::uint64_t reblocked = 0;         ///< blocks of the registered size that were made of them
   std::uint64_t uncounted = 0;         ///< blocks stored in groups that cannot answer for a prefix

@@ -33,7 +33,7 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
                .lane = limits.lane,
                .orphans = limits.orphans,
                .explains_names = from.worker.kind == publisher_class::engine}),
-      pages_(blocks_, from.copy_counting),
+      pages_(blocks_, from.copy_counting, limits.pages),
       uncounted_(from.copy_counting) {
   auto joined = partitions.join(from.partition, from.hash_seed, who);
   if (!joined) throw std::invalid_argument(joined.error().message());

@@ -29,6 +29,7 @@ struct applier_options {
   std::shared_ptr<orphan_line> orphans = {};  ///< of the stream; null: the bound is the worker's own
   std::shared_ptr<lane_names> lane = {};
   std::size_t max_partitions = 256;
+  reblocker::bounds pages = {};
   std::shared_ptr<recipe_notes> recipe = {};  ///< null: nobody looks at how blocks are named
   std::chrono::milliseconds pool_settle{1'000};
   std::function<medium_id()> pool_mixed = {};
@@ -90,6 +91,8 @@ class worker_applier {
   void answer(const name_question& asked);
   /// What it was made from.
   [[nodiscard]] const registration& from() const noexcept { return registration_; }
+  /// What waits for its place to be told: blocks, and blocks of another size that are less than one.
+  [[nodiscard]] std::size_t orphans() const noexcept { return blocks_.orphans() + pages_.waiting(); }
   /// Blocks of groups that are never counted as prefix.
   [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
 
@@ -120,7 +123,7 @@ class worker_applier {
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   /// What an event stores in blocks of the registered size, or by name; of what is stored otherwise, nothing is left.
   [[nodiscard]] std::optional<store_command> begin_store(const stored_event& stored, apply_tally& tally);
-  void begin_pages(const stored_event& stored, const store_command& command, apply_tally& tally);
+  void begin_pages(const stored_event& stored, const store_command& command, std::uint32_t page_tokens, apply_tally& tally);
   /// Some of `paging_`, see store_some.
   [[nodiscard]] bool store_pages(std::size_t& next, apply_tally& tally);
   /// How many of these names stand for about `names_at_once` blocks: a page holds any number of them.

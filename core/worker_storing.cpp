@@ -38,6 +38,7 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
     }
     storing_ = *std::move(command);
   }
+  if (!pages_.settle(names_at_once, tally)) return false;
   const bool is_chain = !storing_.locals.empty();
   const bool is_by_name = storing_.link == store_link::by_name;
   const std::span<const engine_hash> rest = storing_.names.subspan(next);
@@ -54,13 +55,13 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
     }
   }
   const std::uint64_t skipped = tally.skipped;
-  blocks_.store(part, tally);
+  if (count != 0) blocks_.store(part, tally);
   next += count;
   if (is_chain && tally.skipped != skipped) {  // there is no room for the rest either
     tally.skipped += storing_.names.size() - next;
     next = storing_.names.size();
   }
-  if (next != storing_.names.size()) return false;
+  if (next != storing_.names.size() || !pages_.settle(names_at_once, tally)) return false;
   storing_ = {};
   return true;
 }
@@ -113,8 +114,11 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
     command->link = store_link::by_name;
     return command;
   }
-  if (is_of_other_size(scope)) {
-    begin_pages(stored, *command, tally);
+  const bool goes_on_a_page =
+      pages_.pages() != 0 && !command->names.empty() &&
+      pages_.goes_on(stored.parent ? std::optional(command->parent) : std::nullopt, command->names.front(), block_tokens);
+  if (is_of_other_size(scope) || goes_on_a_page) {
+    begin_pages(stored, *command, block_tokens, tally);
     return std::nullopt;
   }
   locals_.clear();
@@ -136,7 +140,7 @@ void worker_applier::check_standard(const stored_event& stored, const partition&
   limits_.recipe->note_check(right.get() == stored.hashes.front().get());
 }
 
-void worker_applier::begin_pages(const stored_event& stored, const store_command& command, apply_tally& tally) {
+void worker_applier::begin_pages(const stored_event& stored, const store_command& command, std::uint32_t page_tokens, apply_tally& tally) {
   const std::size_t usable = blocks_without_keys(stored);
   tally.skipped += stored.hashes.size() - usable;
   paging_ = {};
@@ -144,7 +148,7 @@ void worker_applier::begin_pages(const stored_event& stored, const store_command
   paging_.medium = command.medium;
   if (command.link == store_link::parent) paging_.parent = command.parent;
   paging_.names = command.names.first(usable);
-  paging_.page_tokens = stored.scope.block_size;
+  paging_.page_tokens = page_tokens;
   paging_.tokens = std::span(stored.tokens).first(usable * paging_.page_tokens);
 }
 

@@ -187,6 +187,7 @@ void stream_sink::count(const core::apply_tally& tally) {
   if (batch_.rank && *batch_.rank != registration_.worker.rank) note_other_rank();
   note_bound("partitions of a worker", core::event_applier::default_max_partitions, tally.beyond_partitions, beyond_partitions_);
   note_bound("ranks and backends of a stream", core::event_applier::max_owners, tally.beyond_owners, beyond_owners_);
+  note_bound("blocks of another size than registered, of a worker", core::reblocker::bounds{}.pages, tally.beyond_pages, beyond_pages_);
   if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delay();
   show_blocks();

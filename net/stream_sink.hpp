@@ -124,6 +124,7 @@ class stream_sink {
   std::uint64_t barriers_ = 0;
   std::uint64_t beyond_partitions_ = 0;  ///< blocks left out for want of room, see core::apply_tally
   std::uint64_t beyond_owners_ = 0;
+  std::uint64_t beyond_pages_ = 0;
   bool is_in_between_ = false;
   object_shelves* objects_;  ///< null: its events are about no objects
   core::object_source object_source_;

@@ -1,0 +1,197 @@
+// How reblocker finds out where pages begin, and what follows for those behind them.
+#include <algorithm>
+#include <utility>
+
+#include "core/reblocker.hpp"
+
+namespace kvc::core {
+
+std::optional<engine_hash> reblocker::last_block(const page& of) noexcept {
+  return of.blocks == 0 ? of.begins.behind : std::optional(block_name(of, of.blocks - 1));
+}
+
+reblocker::beginning reblocker::beginning_behind(const std::optional<engine_hash>& parent, const std::shared_ptr<partition>& home) {
+  if (!parent) return {};
+  const page* const before = pages_.find(*parent);
+  const auto is_block = [&] {
+    const auto means = blocks_->meaning_of(*parent);
+    return means && means->home == home.get();
+  };
+  if (before == nullptr || !before->is_held() || before->home != home) return {.behind = parent, .borrowed = 0, .is_guess = !is_block()};
+  const bool is_guess = before->begins.is_guess && (before->pending != 0 || !is_block());
+  return {.behind = last_block(*before), .borrowed = before->pending, .is_guess = is_guess};
+}
+
+reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
+                                      std::span<const std::uint32_t> tokens) {
+  page* made = pages_.find(name);
+  const bool is_known = made != nullptr;
+  if (!is_known) {
+    if (pages_.size() >= most_.pages) return nullptr;
+    made = &pages_[name];
+    made->name = name;
+  }
+  const beginning at = beginning_behind(parent, from.home);
+  made->home = from.home;
+  made->size = static_cast<std::uint32_t>(tokens.size());
+  made->lacks_first = 0;
+  if (!place(*made, parent, at, tokens)) {
+    let_go(*made);
+    return nullptr;
+  }
+  if (is_known) send_on(*made, std::nullopt);
+  return made;
+}
+
+bool reblocker::place(page& which, const std::optional<engine_hash>& parent, const beginning& at, std::span<const std::uint32_t> tokens) {
+  const std::uint32_t block_tokens = which.home->key().block_size;
+  const std::uint64_t all = std::uint64_t{at.borrowed} + which.size;
+  const bool keeps = at.is_guess || at.borrowed != 0 || all % block_tokens != 0;
+  if (keeps && kept_tokens_ - which.tokens.size() + which.size > most_.tokens) return false;
+
+  const bool stays_linked = which.lender != nullptr && which.parent == parent && (at.is_guess || at.borrowed != 0);
+  waiting_ -= which.is_waiting() ? 1 : 0;
+  if (!stays_linked) unlink(which);
+  which.parent = parent;
+  which.begins = at;
+  which.blocks = static_cast<std::uint32_t>(all / block_tokens);
+  which.pending = static_cast<std::uint32_t>(all % block_tokens);
+  waiting_ += which.is_waiting() ? 1 : 0;
+  if (!keeps) {
+    drop_tokens(which);
+  } else if (which.tokens.empty()) {
+    which.tokens.assign(tokens.begin(), tokens.end());
+    kept_tokens_ += which.tokens.size();
+  }
+  if (which.is_behind_lender() && !stays_linked) link(which);
+  return true;
+}
+
+void reblocker::move(page& which, const std::optional<engine_hash>& parent, const beginning& to, std::span<const std::uint32_t> tokens,
+                     apply_tally& tally) {
+  const boost::container::small_vector<std::uint32_t, 64> all(tokens.begin(), tokens.end());  // they may be the ones it keeps, and drops
+  for (const auto& [medium, count] : which.copies) take_blocks(which, medium, tally);
+  if (!place(which, parent, to, all)) {  // it stays where it was
+    (void)place(which, which.parent, which.begins, all);
+    ++tally.beyond_pages;
+  }
+  for (const auto& [medium, count] : which.copies) store_blocks(which, medium, all, tally);
+  send_on(which, std::nullopt);
+}
+
+bool reblocker::look_again(page& which, const std::optional<engine_hash>& parent, std::span<const std::uint32_t> tokens,
+                           apply_tally& tally) {
+  beginning now = beginning_behind(parent, which.home);
+  if (now.is_guess && !which.begins.is_guess && parent == which.parent)
+    now = which.begins;  // the parent is away, or has come back without its own
+  if (now.behind != which.begins.behind || now.borrowed != which.begins.borrowed) {
+    move(which, parent, now, tokens, tally);
+    return true;
+  }
+  const bool is_as_guessed = now != which.begins || parent != which.parent;
+  if (is_as_guessed) {
+    (void)place(which, parent, now, tokens);
+    send_on(which, std::nullopt);
+  }
+  for (const auto& [medium, count] : which.copies) {
+    if (!check_first(which, medium, tally) && !is_as_guessed) send_on(which, medium);
+  }
+  return is_as_guessed;
+}
+
+bool reblocker::settle(std::size_t budget, apply_tally& tally) {
+  constexpr std::uint32_t beginnings = std::uint32_t{1} << 31U;
+  static_assert(max_media < 31);
+  while (!to_settle_.empty()) {
+    const errand at = to_settle_.back();
+    if (at.next == nullptr) {
+      to_settle_.pop_back();
+      continue;
+    }
+    if (budget == 0) return false;
+    page& each = *at.next;
+    turn_to(to_settle_.back(), each.next);
+    // Once is enough, and publishers can say that pages stand behind each other in a ring.
+    const std::uint32_t what = at.medium ? std::uint32_t{mask_of(*at.medium)} : beginnings;
+    if (each.episode != episode_) each.looked_at = 0;
+    each.episode = episode_;
+    if ((each.looked_at & what) != 0) continue;
+    each.looked_at |= what;
+    budget -= std::min<std::size_t>(budget, 1 + each.blocks);
+    if (!at.medium) {
+      look_again(each, each.parent, each.tokens, tally);
+    } else if (is_on(each, *at.medium) && !check_first(each, *at.medium, tally)) {
+      send_on(each, at.medium);
+    }
+  }
+  return true;
+}
+
+void reblocker::send_on(page& lender, std::optional<medium_id> medium) {
+  if (lender.borrowers == nullptr) return;
+  if (to_settle_.empty()) {
+    ++episode_;
+    to_settle_.emplace_back();
+  } else if (to_settle_.back().next != nullptr) {  // else it is done, and a long chain needs no long list
+    to_settle_.emplace_back();
+  }
+  to_settle_.back().medium = medium;
+  turn_to(to_settle_.back(), lender.borrowers);
+}
+
+void reblocker::abandon() noexcept {
+  for (errand& each : to_settle_) turn_to(each, nullptr);
+  to_settle_.clear();
+}
+
+void reblocker::turn_to(errand& each, page* next) noexcept {
+  if (each.next != nullptr) --each.next->awaited;
+  if (next != nullptr) ++next->awaited;
+  each.next = next;
+}
+
+void reblocker::drop_tokens(page& of) noexcept {
+  kept_tokens_ -= of.tokens.size();
+  of.tokens = {};
+}
+
+void reblocker::link(page& borrower) {
+  if (*borrower.parent == borrower.name) return;
+  page* lender = pages_.find(*borrower.parent);
+  if (lender == nullptr) {
+    if (pages_.size() >= most_.pages) return;  // it will not hear of its parent
+    lender = &pages_[*borrower.parent];
+    lender->name = *borrower.parent;
+  }
+  borrower.lender = lender;
+  borrower.next = lender->borrowers;
+  if (lender->borrowers != nullptr) lender->borrowers->previous = &borrower;
+  lender->borrowers = &borrower;
+}
+
+void reblocker::unlink(page& borrower) {
+  page* const lender = std::exchange(borrower.lender, nullptr);
+  if (lender == nullptr) return;
+  for (auto each = to_settle_.rbegin(); borrower.awaited != 0; ++each) {
+    if (each->next == &borrower) turn_to(*each, borrower.next);
+  }
+  if (borrower.next != nullptr) borrower.next->previous = borrower.previous;
+  (borrower.previous != nullptr ? borrower.previous->next : lender->borrowers) = borrower.next;
+  borrower.previous = borrower.next = nullptr;
+  if (lender->borrowers == nullptr && !lender->is_held()) pages_.erase(lender->name);  // it was known for its borrowers only
+}
+
+void reblocker::let_go(page& gone) {
+  waiting_ -= gone.is_waiting() ? 1 : 0;
+  unlink(gone);
+  drop_tokens(gone);
+  if (gone.borrowers == nullptr) {
+    pages_.erase(gone.name);
+    return;
+  }
+  gone.home.reset();
+  gone.begins = {};
+  gone.blocks = gone.pending = 0;
+}
+
+}  // namespace kvc::core

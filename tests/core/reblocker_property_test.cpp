@@ -1,0 +1,193 @@
+// Trees of pages against strict models: in the order of a radix cache, and in any order. The registered size is 4.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/reblocker.hpp"
+#include "tests/support/page_stream.hpp"
+
+namespace {
+
+using namespace kvc::core;
+using namespace kvc::test::applier;
+
+BOOST_AUTO_TEST_SUITE(reblocker_properties)
+
+/// A page as the strict model of the test knows it: where its tokens stand in its prompt.
+struct model_page {
+  std::optional<std::uint64_t> parent;
+  words tokens;
+  bool is_held = false;
+};
+
+/// Deepest prefix in blocks whose tokens are all in pages that are held, along the chain of pages that ends in `leaf`.
+std::uint32_t model_depth(const std::map<std::uint64_t, model_page>& pages, std::uint64_t leaf) {
+  std::vector<const model_page*> chain;
+  for (std::optional<std::uint64_t> at = leaf; at; at = pages.at(*at).parent) chain.push_back(&pages.at(*at));
+  std::size_t tokens = 0;
+  for (auto each = chain.rbegin(); each != chain.rend() && (*each)->is_held; ++each) tokens += (*each)->tokens.size();
+  return static_cast<std::uint32_t>(tokens / large);
+}
+
+BOOST_AUTO_TEST_CASE(random_trees_of_pages_agree_with_a_strict_model) {
+  // Leaves come and go in the order of a radix cache: children after their parent, and gone before it. Pages of 1, 2, 3 and 9 tokens.
+  constexpr std::uint64_t first_seed = 20261122;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    BOOST_TEST_CONTEXT("seed " << first_seed + round) {
+      std::mt19937_64 random(first_seed + round);
+      const std::uint32_t size = std::vector<std::uint32_t>{1, 2, 3, 9}[round % 4];
+      page_stream at(round % 2 == 0);
+      std::map<std::uint64_t, model_page> pages;
+      const auto prompt_of = [&](std::uint64_t leaf) {
+        std::vector<words> parts;
+        for (std::optional<std::uint64_t> each = leaf; each; each = pages.at(*each).parent) parts.push_back(pages.at(*each).tokens);
+        words prompt;
+        for (auto part = parts.rbegin(); part != parts.rend(); ++part) prompt.insert(prompt.end(), part->begin(), part->end());
+        return prompt;
+      };
+      for (std::uint64_t name = 1; name <= 120; ++name) {
+        model_page made;
+        if (name > 1 && random() % 8 != 0) made.parent = 1 + random() % (name - 1);
+        for (std::uint32_t i = 0; i < size; ++i) made.tokens.push_back(static_cast<std::uint32_t>(name * 100 + i));
+        pages[name] = made;
+      }
+      for (int step = 0; step < 400; ++step) {
+        const std::uint64_t name = 1 + random() % pages.size();
+        model_page& which = pages.at(name);
+        const bool has_children =
+            std::ranges::any_of(pages, [&](const auto& each) { return each.second.is_held && each.second.parent == name; });
+        if (!which.is_held && (!which.parent || pages.at(*which.parent).is_held)) {
+          which.is_held = true;
+          at.page(name, which.parent, which.tokens);
+        } else if (which.is_held && !has_children) {
+          which.is_held = false;
+          at.remove({name});
+        } else {
+          continue;
+        }
+        const std::uint64_t leaf = 1 + random() % pages.size();
+        BOOST_TEST_REQUIRE(at.reach(prompt_of(leaf)) == model_depth(pages, leaf));
+        BOOST_TEST_REQUIRE(at.reach(prompt_of(name)) == model_depth(pages, name));
+      }
+      BOOST_TEST(at.tally.unknown_removals == 0U);
+      for (auto& [name, each] : pages) {
+        if (each.is_held) at.remove({name});
+      }
+      BOOST_TEST(at.applier->names() == 0U);
+      BOOST_TEST(at.applier->orphans() == 0U);
+    }
+  }
+}
+
+/// A page of a publisher that removes and stores pages in any order.
+struct any_page {
+  std::optional<std::uint64_t> parent;
+  words tokens;
+  std::uint32_t borrowed = 0;  ///< tokens of its first block that lie in pages before
+  bool is_held = false;
+  bool is_placed = false;  ///< where it begins has been known since it was stored
+};
+
+/// The strict model of such a publisher: what reblocker's docstring says, block by block.
+struct any_pages {
+  std::map<std::uint64_t, any_page> all;
+
+  [[nodiscard]] std::vector<std::uint64_t> lenders_of(std::uint64_t name) const {
+    std::vector<std::uint64_t> found;
+    std::size_t missing = all.at(name).borrowed;
+    for (std::uint64_t at = name; missing != 0;) {
+      at = *all.at(at).parent;
+      found.push_back(at);
+      missing -= std::min(missing, all.at(at).tokens.size());
+    }
+    return found;
+  }
+  void store(std::uint64_t name) {
+    any_page& page = all.at(name);
+    if (page.is_held) return;
+    page.is_held = true;
+    page.is_placed = !page.parent || (all.at(*page.parent).is_held && all.at(*page.parent).is_placed);
+    if (page.is_placed) place_behind(name);
+  }
+  void place_behind(std::uint64_t name) {
+    for (auto& [other, page] : all) {
+      if (page.parent != name || !page.is_held || page.is_placed) continue;
+      page.is_placed = true;
+      place_behind(other);
+    }
+  }
+  void remove(std::uint64_t name) { all.at(name).is_held = all.at(name).is_placed = false; }
+  [[nodiscard]] bool has_first(std::uint64_t name) const {
+    return std::ranges::all_of(lenders_of(name), [&](std::uint64_t each) { return all.at(each).is_placed; });
+  }
+  [[nodiscard]] words prompt_of(std::uint64_t leaf) const {
+    words prompt = all.at(leaf).tokens;
+    for (auto at = all.at(leaf).parent; at; at = all.at(*at).parent) {
+      prompt.insert(prompt.begin(), all.at(*at).tokens.begin(), all.at(*at).tokens.end());
+    }
+    return prompt;
+  }
+  [[nodiscard]] std::uint32_t depth(std::uint64_t leaf) const {
+    std::vector<std::uint64_t> chain{leaf};
+    while (all.at(chain.back()).parent) chain.push_back(*all.at(chain.back()).parent);
+    std::uint32_t blocks = 0;
+    for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
+      const any_page& page = all.at(*each);
+      const auto ends_here = static_cast<std::uint32_t>((page.borrowed + page.tokens.size()) / large);
+      if (ends_here == 0) continue;
+      if (!page.is_placed || !has_first(*each)) return blocks;
+      blocks += ends_here;
+    }
+    return blocks;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(pages_that_come_and_go_in_any_order_agree_with_a_strict_model) {
+  constexpr std::uint64_t first_seed = 20261124;
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    BOOST_TEST_CONTEXT("seed " << first_seed + round) {
+      std::mt19937_64 random(first_seed + round);
+      page_stream at;
+      any_pages pages;
+      for (std::uint64_t name = 1; name <= 60; ++name) {
+        any_page made;
+        if (name > 1 && random() % 8 != 0) made.parent = 1 + random() % (name - 1);
+        const std::size_t size = round % 4 == 3 ? 9 : 1 + random() % 3;
+        for (std::size_t i = 0; i < size; ++i) made.tokens.push_back(static_cast<std::uint32_t>(name * 100 + i));
+        if (made.parent) {
+          const any_page& before = pages.all.at(*made.parent);
+          made.borrowed = static_cast<std::uint32_t>((before.borrowed + before.tokens.size()) % large);
+        }
+        pages.all[name] = made;
+      }
+      for (int step = 0; step < 600; ++step) {
+        const std::uint64_t name = 1 + random() % pages.all.size();
+        any_page& which = pages.all.at(name);
+        if (which.is_held && random() % 4 != 0) {
+          pages.remove(name);
+          at.remove({name});
+        } else if (!which.parent || pages.all.at(*which.parent).is_held || random() % 4 == 0) {
+          pages.store(name);
+          at.page(name, which.parent, which.tokens);
+        }
+        for (const std::uint64_t leaf : {name, 1 + random() % pages.all.size()}) {
+          BOOST_TEST_REQUIRE(at.reach(pages.prompt_of(leaf)) == pages.depth(leaf), "step " << step << ", page " << leaf);
+        }
+      }
+      BOOST_TEST(at.tally.unknown_removals == 0U);
+      for (auto& [name, each] : pages.all) {
+        if (each.is_held) at.remove({name});
+      }
+      BOOST_TEST(at.applier->names() == 0U);
+      BOOST_TEST(at.applier->orphans() == 0U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
