@@ -97,9 +97,10 @@ reject_reason read_map(tape_value event, event_fields& fields, decode_context& c
 
 }  // namespace
 
-event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt, spare_lists* spare)
+event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt, spare_lists* spare, bool has_adapter)
     : type_(type), media_(&media), salt_(std::move(salt)) {
   context_.spare = spare;
+  context_.has_adapter = has_adapter;
 }
 
 error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {

@@ -44,6 +44,7 @@ struct decode_context {
   core::batch_counts* counts = nullptr;  ///< of the batch being decoded
   core::publisher_type type = core::publisher_type::automatic;
   std::string_view salt;                  ///< the registration's; its key-list entry is left out
+  bool has_adapter = false;               ///< the registration names one, which a mere number does not replace
   std::vector<core::engine_hash> sorted;  ///< scratch
   std::vector<extra_key> keys;            ///< scratch
   std::string last_medium;                ///< the word that came last, if publishers are known to use it; empty: none
@@ -65,8 +66,9 @@ class event_decoder {
  public:
   /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's, and under whose
   /// name an event is counted. `salt` is the registration's, see `extra_key_filter`. `spare`, if any, outlives the decoder: lists are taken
-  /// from there, and given back by whoever is done with the events.
-  event_decoder(core::publisher_type type, core::medium_table& media, std::string salt = {}, spare_lists* spare = nullptr);
+  /// from there, and given back by whoever is done with the events. `has_adapter`: the registration names an adapter.
+  event_decoder(core::publisher_type type, core::medium_table& media, std::string salt = {}, spare_lists* spare = nullptr,
+                bool has_adapter = false);
 
   /// Fills `out` anew; on error it is left empty. The payload is not needed afterwards.
   /// Errors: those of `msgpack_tape::parse`, `not_a_batch`, `too_many_elements`.

@@ -11,13 +11,13 @@ namespace {
 using kind = tape_value::kind;
 using place = tape_value event_fields::*;
 
-// What stands at index 1, 2, ... of an array. Null: something we do not use.
+// What stands at index 1, 2, ... of an array.
 constexpr std::array<place, 10> stored_places{
     &event_fields::hashes,      // 1 block_hashes
     &event_fields::parent,      // 2 parent_block_hash
     &event_fields::tokens,      // 3 token_ids
     &event_fields::block_size,  // 4
-    nullptr,                    // 5 lora_id, deprecated and outside every hash
+    &event_fields::lora_id,     // 5
     &event_fields::medium,      // 6
     &event_fields::lora,        // 7 lora_name
     &event_fields::extra_keys,  // 8
@@ -44,7 +44,7 @@ void take_positions(tape_value event, event_fields& fields) {
   tape_value item = event.first();
   for (const place where : places.first(present)) {
     item = item.next();
-    if (where != nullptr) fields.*where = item;
+    fields.*where = item;
   }
 }
 

@@ -101,6 +101,14 @@ bool read_word(tape_value from, std::optional<std::string>& out) {
   return true;
 }
 
+/// The adapter of who knows its number only, as the text that a query makes of `lora_id`. 0 and less are no adapter's: engines number
+/// theirs from 1, and a relay fills in 0 where its engine has said nothing. What a registration says of the adapter is said by name.
+void read_adapter_id(tape_value from, const decode_context& context, core::event_scope& scope) {
+  if (scope.lora || context.has_adapter) return;
+  if (from.is(kind::unsigned_integer) && from.node().bits != 0) scope.lora = std::to_string(from.node().bits);
+  if (from.is(kind::string) && from.length() != 0) scope.lora = from.text();
+}
+
 bool read_number(tape_value from, std::uint32_t& out) {
   if (!from.has_value()) return true;
   const std::optional<std::uint32_t> read = from.as_u32();
@@ -259,6 +267,7 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
   if (why == reject_reason::none) why = read_tokens(fields.tokens, event.tokens);
   if (why == reject_reason::none) why = read_extra(fields, context, event);
   if (why != reject_reason::none) return why;
+  read_adapter_id(fields.lora_id, context, event.scope);  // last: keys with types may tell the name
   event.has_tokens = !event.tokens.empty();
   event.standard_hashes = fields.has_standard_hashes && !fields.tokens.has_value();
   if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return reject_reason::own_parent;
@@ -270,6 +279,7 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
 reject_reason fill(const event_fields& fields, decode_context& context, core::removed_event& event) {
   event.all_media = fields.is_on_all_media;
   const reject_reason why = read_scope(fields, event.scope);
+  read_adapter_id(fields.lora_id, context, event.scope);
   return why == reject_reason::none ? read_hashes(fields, context, event.hashes) : why;
 }
 

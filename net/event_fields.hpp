@@ -32,6 +32,7 @@ struct event_fields {
   tape_value block_size;
   tape_value medium;
   tape_value lora;
+  tape_value lora_id;  ///< deprecated; all that some publishers say of the adapter
   tape_value extra_keys;
   tape_value mm_infos;  ///< multimodal items per block, TensorRT-LLM's way
   tape_value group;

@@ -20,7 +20,7 @@ constexpr std::array<known_member, 42> known_members{{
     {"parent_block_hash", &event_fields::parent},
     {"token_ids", &event_fields::tokens},
     {"block_size", &event_fields::block_size},
-    {"lora_id", nullptr},  // deprecated, and outside every hash
+    {"lora_id", &event_fields::lora_id},
     {"medium", &event_fields::medium},
     {"lora_name", &event_fields::lora},
     {"extra_keys", &event_fields::extra_keys},

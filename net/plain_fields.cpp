@@ -24,6 +24,7 @@ enum class plain_fields::field : std::uint8_t {
   block_size,
   medium,
   lora,
+  lora_id,
   extra_keys,
   group,
   spec_kind,
@@ -45,7 +46,7 @@ struct plain_fields::layout {
       {"parent_block_hash", field::parent},
       {"token_ids", field::tokens},
       {"block_size", field::block_size},
-      {"lora_id", field::unused},
+      {"lora_id", field::lora_id},
       {"medium", field::medium},
       {"lora_name", field::lora},
       {"extra_keys", field::extra_keys},
@@ -67,9 +68,9 @@ struct plain_fields::layout {
   }};
 
   // As in event_codec_vllm.cpp, by the index in an array behind the tag. The last is in no hash, and the general way does not look at it.
-  static constexpr std::array<field, 11> stored{field::names,  field::parent,    field::tokens, field::block_size,
-                                                field::unused, field::medium,    field::lora,   field::extra_keys,
-                                                field::group,  field::spec_kind, field::unused};
+  static constexpr std::array<field, 11> stored{field::names,   field::parent,    field::tokens, field::block_size,
+                                                field::lora_id, field::medium,    field::lora,   field::extra_keys,
+                                                field::group,   field::spec_kind, field::unused};
   static constexpr std::array<field, 3> removed{field::names, field::medium, field::group};
 };
 
@@ -77,7 +78,8 @@ bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& i
   into_ = into;
   seen_ = 0;
   name_at_ = nullptr;
-  return (is_map ? by_name(fields) : by_position(fields)) && has(field::names);
+  if (!(is_map ? by_name(fields) : by_position(fields)) || !has(field::names)) return false;
+  return !has(field::lora_id) || has(field::lora);  // an adapter that is known by its number only is rare
 }
 
 bool plain_fields::by_position(std::uint64_t fields) {
@@ -120,6 +122,8 @@ bool plain_fields::one(field what) {
       return medium();
     case field::lora:
       return adapter();
+    case field::lora_id:
+      return adapter_id();
     case field::extra_keys:
       return no_keys();
     case field::group:
@@ -195,6 +199,15 @@ bool plain_fields::adapter() {
   std::string_view text;
   if (!from_->take_text(text)) return false;
   into_.scope->lora = text;
+  return true;
+}
+
+/// 0 and less are as good as nil, see event_fields.cpp.
+bool plain_fields::adapter_id() {
+  std::uint64_t bits = 0;
+  bool is_negative = false;
+  if (!from_->take_integer(bits, is_negative)) return false;
+  if (bits == 0 || is_negative) seen_ &= ~(1U << static_cast<unsigned>(field::lora_id));
   return true;
 }
 

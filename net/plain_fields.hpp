@@ -55,6 +55,7 @@ class plain_fields {
   [[nodiscard]] bool medium();
   [[nodiscard]] bool group_kind();
   [[nodiscard]] bool adapter();
+  [[nodiscard]] bool adapter_id();
   [[nodiscard]] bool rank();
   [[nodiscard]] bool no_keys();
 

@@ -21,7 +21,8 @@ struct decoding {
   event_decoder decoder;
   core::event_batch batch;
 
-  explicit decoding(core::publisher_type type = core::publisher_type::vllm) : decoder(type, media, "tenant-salt") {}
+  explicit decoding(core::publisher_type type = core::publisher_type::vllm, bool has_adapter = false)
+      : decoder(type, media, "tenant-salt", nullptr, has_adapter) {}
 
   error_code decode(const std::string& payload) { return decoder.decode(samples::as_payload(payload), batch); }
 

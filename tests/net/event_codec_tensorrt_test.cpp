@@ -1,4 +1,7 @@
 // TensorRT-LLM's own events and those of Dynamo's relay.
+#include <cstdint>
+#include <optional>
+
 #include <boost/test/unit_test.hpp>
 
 #include "tests/net/heard_stream.hpp"
@@ -10,7 +13,7 @@ using namespace kvc::net;
 using namespace kvc::net::test;
 
 /// A relayed store of three blocks of two tokens: plain, with one item in two places, with an item without places.
-void write_multimodal(msgpack_writer& to) {
+void write_multimodal(msgpack_writer& to, std::optional<std::uint64_t> lora_id = {}) {
   const auto object = [&to](std::uint64_t hash, bool has_offsets) {
     to.map(1);
     to.string("mm_objects");
@@ -41,7 +44,11 @@ void write_multimodal(msgpack_writer& to) {
   to.string("block_size");
   to.unsigned_integer(2);
   to.string("lora_id");
-  to.nil();
+  if (lora_id) {
+    to.unsigned_integer(*lora_id);
+  } else {
+    to.nil();
+  }
   to.string("block_mm_infos");
   to.array(3);
   to.nil();
@@ -68,12 +75,24 @@ BOOST_AUTO_TEST_CASE(a_relayed_store_is_understood) {
 BOOST_AUTO_TEST_CASE(multimodal_items_keep_blocks_apart) {
   // The tokens of an image are the same for every image: without its hash two prompts would meet. The form is that of vLLM's key lists.
   decoding with;
-  const auto& stored = with.only<core::stored_event>(batch_of(1, write_multimodal));
+  const auto& stored = with.only<core::stored_event>(batch_of(1, [](msgpack_writer& to) { write_multimodal(to); }));
   BOOST_TEST_REQUIRE(stored.extra_keys.size() == 3U);
   BOOST_TEST(stored.extra_keys[0].empty());
   BOOST_TEST(stored.extra_keys[1] == samples::from_hex("9292070092"
                                                        "0709"));
   BOOST_TEST(stored.extra_keys[2] == samples::from_hex("9108"));
+}
+
+BOOST_AUTO_TEST_CASE(an_adapter_s_blocks_are_not_the_base_model_s) {
+  // The relay knows adapters by their number only.
+  decoding with(core::publisher_type::tensorrt_llm);
+  const auto lora_of = [&with](std::optional<std::uint64_t> id) {
+    const auto& stored = with.only<core::stored_event>(batch_of(1, [id](msgpack_writer& to) { write_multimodal(to, id); }));
+    return stored.scope.lora.value_or("none");
+  };
+  BOOST_TEST(lora_of({}) == "none");
+  BOOST_TEST(lora_of(0) == "none");
+  BOOST_TEST(lora_of(7) == "7");
 }
 
 BOOST_AUTO_TEST_CASE(items_that_are_none_cost_their_event_only) {

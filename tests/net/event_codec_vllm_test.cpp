@@ -139,13 +139,62 @@ BOOST_AUTO_TEST_CASE(stored_arrays_of_every_length_are_understood) {
       BOOST_TEST(stored.tokens.size() == 32U);
       BOOST_TEST(stored.scope.block_size == 16U);
       BOOST_TEST(stored.scope.medium.has_value() == (length > 6));
-      BOOST_TEST(stored.scope.lora.value_or("none") == (length > 7 ? "sql-adapter" : "none"));
+      BOOST_TEST(stored.scope.lora.value_or("none") == (length > 7 ? "sql-adapter" : "3"));
       BOOST_TEST(stored.scope.group == (length > 9 ? 2U : 0U));
       BOOST_TEST(stored.scope.prefix_complete == (length <= 10));
     }
   }
   BOOST_TEST((with.batch.rank == core::dp_rank{1}));
   BOOST_TEST(with.batch.timestamp_s == 1763700000.5);
+}
+
+BOOST_AUTO_TEST_CASE(an_adapter_that_is_known_by_its_number_is_no_base_model) {
+  // Engines before `lora_name` say no more, and a query may name the adapter by that number, too.
+  using write = std::function<void(msgpack_writer&)>;
+  const auto lora_of = [](const write& id, const write& name, bool has_adapter = false) {
+    decoding with(core::publisher_type::vllm, has_adapter);
+    const auto& stored = with.only<core::stored_event>(batch_of(1, [&](msgpack_writer& to) {
+      to.array(8);
+      to.string("BlockStored");
+      to.array(1);
+      to.unsigned_integer(7);
+      to.nil();
+      write_tokens(to, 16);
+      to.unsigned_integer(16);
+      id(to);
+      to.string("GPU");
+      name(to);
+    }));
+    return stored.scope.lora.value_or("none");
+  };
+  const write nil = [](msgpack_writer& to) { to.nil(); };
+  const auto number = [](std::int64_t value) { return [value](msgpack_writer& to) { to.integer(value); }; };
+  const auto text = [](std::string value) { return [value](msgpack_writer& to) { to.string(value); }; };
+  BOOST_TEST(lora_of(number(7), nil) == "7");
+  BOOST_TEST(lora_of([](msgpack_writer& to) { to.unsigned_integer(~std::uint64_t{0}); }, nil) == "18446744073709551615");
+  BOOST_TEST(lora_of(text("sql"), nil) == "sql");
+  // The name says more, also where it says that there is none; and so does a registration.
+  BOOST_TEST(lora_of(number(7), text("sql-adapter")) == "sql-adapter");
+  BOOST_TEST(lora_of(number(7), text("")).empty());
+  BOOST_TEST(lora_of(number(7), nil, true) == "none");
+  // No engine numbers an adapter so; a relay fills in 0 for none.
+  for (const auto& none : {nil, write(number(0)), write(number(-1)), write(text(""))}) BOOST_TEST(lora_of(none, nil) == "none");
+}
+
+BOOST_AUTO_TEST_CASE(a_removal_may_name_its_adapter_by_number) {
+  // No engine is known to, but what it says counts.
+  decoding with;
+  const auto& removed = with.only<core::removed_event>(batch_of(1, [](msgpack_writer& to) {
+    to.map(3);
+    to.string("type");
+    to.string("BlockRemoved");
+    to.string("block_hashes");
+    to.array(1);
+    to.unsigned_integer(7);
+    to.string("lora_id");
+    to.unsigned_integer(3);
+  }));
+  BOOST_TEST(removed.scope.lora.value_or("none") == "3");
 }
 
 BOOST_AUTO_TEST_CASE(only_prefix_complete_groups_may_answer_for_a_prefix) {

@@ -49,7 +49,7 @@ struct heard_stream : applier::stream {
 
   explicit heard_stream(core::publisher_type type, core::publisher_class kind = core::publisher_class::engine)
       : heard_stream(registered_with_defaults(type, kind)) {}
-  explicit heard_stream(const core::registration& as) : applier::stream(as), with(as.type) {
+  explicit heard_stream(const core::registration& as) : applier::stream(as), with(as.type, !as.partition.lora.empty()) {
     core::event_applier::options limits;
     limits.next_worker = [this] { return std::optional(core::worker_id{100 + numbers.next()->get()}); };
     applier = std::make_unique<core::event_applier>(as, who, all, limits);

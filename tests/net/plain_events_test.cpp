@@ -197,6 +197,32 @@ BOOST_AUTO_TEST_CASE(what_engines_write_mostly_is_plain) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_adapter_with_a_name_is_plain_and_one_with_a_number_only_is_not) {
+  // Engines that serve adapters send both, in every event; what the number means alone is decided in one place.
+  const auto payload_of = [](std::int64_t id, bool has_name) {
+    return batch_of(1, [=](msgpack_writer& to) {
+      to.map(4);
+      to.string("type");
+      to.string("BlockStored");
+      to.string("block_hashes");
+      to.array(1);
+      to.unsigned_integer(7);
+      to.string("lora_id");
+      to.integer(id);
+      to.string("lora_name");
+      if (has_name) return to.string("sql-adapter");
+      to.nil();
+    });
+  };
+  for (const std::int64_t id : {-1, 0, 7}) {
+    for (const bool has_name : {false, true}) {
+      const std::string payload = payload_of(id, has_name);
+      BOOST_TEST(is_plain(payload, core::publisher_type::vllm) == (has_name || id <= 0));
+      BOOST_TEST(agree(payload, core::publisher_type::vllm));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(removals_in_a_row_become_one_and_are_counted_as_many) {
   // Engines write an event for every block they evict; whoever reads the counters sees what was written.
   core::event_batch batch;
