@@ -269,7 +269,7 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
   if (why != reject_reason::none) return why;
   read_adapter_id(fields.lora_id, context, event.scope);  // last: keys with types may tell the name
   event.has_tokens = !event.tokens.empty();
-  event.standard_hashes = fields.has_standard_hashes && !fields.tokens.has_value();
+  event.standard_hashes = fields.has_standard_hashes && !event.has_tokens;
   if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return reject_reason::own_parent;
   // A placeholder (a copy in another tier, without tokens and parent) is a list of names, not a chain: overlapping chunks name one twice.
   const bool is_chain = event.has_tokens || event.parent || event.standard_hashes;
