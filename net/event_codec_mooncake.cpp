@@ -62,8 +62,9 @@ reject_reason read_mooncake_array(tape_value event, event_fields& fields) {
 }
 
 bool is_mooncake_map(const event_fields& fields, const decode_context& context) {
+  const bool has_both_types = fields.event_type.has_value() && fields.type.has_value();
   return context.type == core::publisher_type::mooncake || fields.object_key.has_value() || fields.single_hash.has_value() ||
-         (fields.event_type.has_value() && fields.type.has_value());
+         (has_both_types && context.type != core::publisher_type::standard);
 }
 
 reject_reason read_mooncake_map(event_fields& fields, decode_context& context) {

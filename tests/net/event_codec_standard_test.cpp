@@ -124,6 +124,39 @@ BOOST_AUTO_TEST_CASE(a_store_s_names_are_never_taken_for_the_standard_s) {
   BOOST_TEST(!stored.standard_hashes);
 }
 
+BOOST_AUTO_TEST_CASE(the_engines_members_beside_the_standard_s_change_nothing_where_it_is_registered) {
+  // Some write both for readers of either; without an object's key or a connector's hash only the registration can tell it from a store.
+  const auto write_both = [](msgpack_writer& to, std::string_view word, std::string_view tag) {
+    to.map(word == "stored" ? 6 : 4);
+    to.string("event_type");
+    to.string(word);
+    to.string("type");
+    to.string(tag);
+    to.string("block_hashes");
+    to.array(1);
+    to.integer(-5);
+    to.string("seq_hashes");
+    to.array(1);
+    to.integer(-5);
+    if (word != "stored") return;
+    to.string("base_block_idx");
+    to.unsigned_integer(0);
+    to.string("token_ids");
+    to.nil();
+  };
+  decoding with(core::publisher_type::standard);
+  const auto& stored = with.only<core::stored_event>(batch_of(1, [&](msgpack_writer& to) { write_both(to, "stored", "BlockStored"); }));
+  BOOST_TEST(stored.standard_hashes);
+  BOOST_TEST(bare(stored.hashes) == std::vector<std::uint64_t>{~std::uint64_t{4}}, boost::test_tools::per_element());
+  const auto& removed = with.only<core::removed_event>(batch_of(1, [&](msgpack_writer& to) { write_both(to, "removed", "BlockRemoved"); }));
+  BOOST_TEST(!removed.all_media);
+  BOOST_TEST(removed.scope.names_span_groups);
+
+  decoding unregistered(core::publisher_type::automatic);
+  const std::string payload = batch_of(1, [&](msgpack_writer& to) { write_both(to, "stored", "BlockStored"); });
+  BOOST_TEST(!unregistered.only<core::stored_event>(payload).standard_hashes);
+}
+
 BOOST_AUTO_TEST_CASE(a_standard_event_in_an_engine_s_stream_leaves_its_groups_alone) {
   // One stream may speak both ways: the engine's removal still names its own group.
   heard_stream at(core::publisher_type::automatic);
