@@ -28,6 +28,7 @@ struct event_scope {
   std::optional<replica_kind> replica;  ///< of a store: what `medium` means to it; see `replica_kind_of`
   std::uint32_t group = 0;          ///< KV-cache group inside the engine; 0 is the first or only one
   bool prefix_complete = true;      ///< false for groups (sliding window, mamba ...) that cannot answer for a whole prefix
+  bool takes_kind_of_group = false;  ///< of a store: it names its group and no kind, so what is known of the group decides
   bool names_span_groups = false;   ///< a name means the same block in every group, as the standard's do
 
   friend bool operator==(const event_scope&, const event_scope&) = default;

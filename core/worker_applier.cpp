@@ -138,13 +138,14 @@ bool worker_applier::remove_some(const removed_event& removed, std::size_t& next
   const event_scope& scope = removed.scope;
   media_mask media = removed.all_media ? member_.media_seen->load(std::memory_order_relaxed) : media_mask{0};
   media = static_cast<media_mask>(media | mask_of(scope.medium.value_or(registration_.medium)));
-  const bool is_uncounted = uncounted_.covers(scope);
   if (!pages_.settle(names_at_once, tally)) return false;
   std::span<const engine_hash> hashes = std::span(removed.hashes).subspan(next);
   hashes = hashes.first(part_of(names_in_group(hashes.first(std::min(hashes.size(), names_at_once)), scope)));
   next += hashes.size();
   const bool is_all = next == removed.hashes.size();
-  if (pool_ && !is_uncounted) {
+  const std::span<const engine_hash> counted = uncounted_.remove(hashes, scope.group, media);
+  if (!removed.all_media) hashes = counted;  // else what is tracked on one medium may count on another
+  if (pool_) {
     pool_->remove(removed, hashes, removed.all_media ? all_media : media, left_, tally);
     if (left_.empty()) return is_all;
     hashes = left_;
@@ -153,14 +154,10 @@ bool worker_applier::remove_some(const removed_event& removed, std::size_t& next
   apply_tally each_medium;
   for (unsigned rest = media; rest != 0; rest &= rest - 1) {
     const auto medium = static_cast<medium_id>(std::countr_zero(rest));
-    if (is_uncounted) {
-      uncounted_.remove(hashes, scope.group, medium);
-      continue;
-    }
     remove_blocks(names_in_group(hashes, scope), medium, from, each_medium);
   }
-  // Where every medium is meant, not to be on one of them is no surprise.
-  if (removed.all_media) each_medium.unknown_removals = 0;
+  // Where every medium is meant, not to be on one of them is no surprise, nor that a group has had more names than are tracked.
+  if (removed.all_media || uncounted_.knows(scope.group)) each_medium.unknown_removals = 0;
   tally.add(each_medium);
   return pages_.settle(names_at_once, tally) && is_all;
 }

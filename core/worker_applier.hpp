@@ -42,14 +42,14 @@ struct applier_options {
 /// another one when the event says so: an adapter, or the full envelope of the standard), hashes its tokens, and moves the worker's blocks.
 /// Rules: blocks of another size than registered open a partition of their own for publishers of the standard envelope, where the size is
 /// part of the identity, and are taken apart or joined for engines (see reblocker; key lists cannot be, so such blocks are skipped). Events
-/// of groups that cannot answer for a whole prefix are tracked by name and never counted, and so are their removals. Tokens that do not fit
-/// the names are never distributed among them: the names then stand for blocks that other events have to tell of. What cannot be indexed is
-/// counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines (an engine resets its own
-/// device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers of the standard envelope.
-/// It clears the partitions that agree with every dimension it names: all of them when it names none. A store's clear means the tenant it
-/// names and fills in the rest from its configuration (kv-events.md section 6.3), so no more of it counts. A partition in which nothing is
-/// held any more gives way to another one when the worker may be in no more of them. What a pool says of objects, or of blocks that only
-/// their names tell, is its pool_applier's. Lane: all members on the owning lane.
+/// that store in groups which cannot answer for a whole prefix are tracked by name and never counted, and a removal takes such names first.
+/// Tokens that do not fit the names are never distributed among them: the names then stand for blocks that other events have to tell of.
+/// What cannot be indexed is counted in `apply_tally::skipped`. A cleared event without a medium means the registered medium for engines
+/// (an engine resets its own device cache, offloaded copies survive: kv-events.md section 2.3), and every medium for pools and publishers
+/// of the standard envelope. It clears the partitions that agree with every dimension it names: all of them when it names none. A store's
+/// clear means the tenant it names and fills in the rest from its configuration (kv-events.md section 6.3), so no more of it counts. A
+/// partition in which nothing is held any more gives way to another one when the worker may be in no more of them. What a pool says of
+/// objects, or of blocks that only their names tell, is its pool_applier's. Lane: all members on the owning lane.
 class worker_applier {
  public:
   /// Joins the registration's partition. Throws std::invalid_argument when its seed conflicts: ask `catalog::accepts` first.

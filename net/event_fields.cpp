@@ -268,6 +268,7 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
   if (why == reject_reason::none) why = read_extra(fields, context, event);
   if (why != reject_reason::none) return why;
   read_adapter_id(fields.lora_id, context, event.scope);  // last: keys with types may tell the name
+  event.scope.takes_kind_of_group = fields.group.as_u32().has_value() && !fields.spec_kind.is(kind::string);
   event.has_tokens = !event.tokens.empty();
   event.standard_hashes = fields.has_standard_hashes && !event.has_tokens;
   if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return reject_reason::own_parent;

@@ -79,6 +79,7 @@ bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& i
   seen_ = 0;
   name_at_ = nullptr;
   if (!(is_map ? by_name(fields) : by_position(fields)) || !has(field::names)) return false;
+  into_.scope->takes_kind_of_group = into_.stored != nullptr && has(field::group) && !has(field::spec_kind);
   return !has(field::lora_id) || has(field::lora);  // an adapter that is known by its number only is rare
 }
 

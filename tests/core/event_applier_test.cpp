@@ -131,6 +131,58 @@ BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_tracked_and_neve
   BOOST_TEST(at.depth({1, 2}) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(what_was_stored_before_its_group_is_known_for_a_window_can_be_removed) {
+  // A removal means what was stored, not what its group has turned out to be: else such blocks would be held for ever.
+  stream at(registered(publisher_type::vllm));
+  at.store({11, 12}, {1, 2, 3, 4});
+  at.store({13}, {5, 6}, in_group(0, false));
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+  at.remove({12, 13});
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 1U);
+  BOOST_TEST(at.applier->uncounted() == 0U);
+  at.remove({11});
+  BOOST_TEST(at.applier->names() == 0U);
+  at.remove({14});  // a window may have held more than is tracked
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_names_neither_group_nor_kind_counts_beside_a_window) {
+  // A hybrid engine's first group is a window; what its connectors say of other tiers names no group, and is whole unless it says
+  // otherwise.
+  constexpr media_mask cpu = mask_of(medium_id::cpu);
+  stream at(registered(publisher_type::vllm));
+  at.store({11, 12}, {1, 2, 3, 4}, in_group(0, false));
+  at.store({11, 12}, {1, 2, 3, 4}, in_group(1));
+  event_scope chunk = on(medium_id::cpu);
+  chunk.block_size = 4;
+  at.store({77}, {1, 2, 3, 4}, chunk);
+  BOOST_TEST(at.depth({1, 2, 3, 4}, cpu) == 2U);
+  at.store({11, 12}, {1, 2, 3, 4}, on(medium_id::cpu));
+  at.remove({77}, on(medium_id::cpu));
+  BOOST_TEST(at.depth({1, 2, 3, 4}, cpu) == 2U);
+  at.remove({12}, on(medium_id::cpu));
+  BOOST_TEST(at.depth({1, 2, 3, 4}, cpu) == 1U);
+  BOOST_TEST(at.applier->uncounted() == 2U);  // those of the window, in memory of the device
+  BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::gpu)) == 2U);
+  at.remove({11, 12}, in_group(0));
+  BOOST_TEST(at.applier->uncounted() == 0U);
+  BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::gpu)) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_names_a_window_s_group_without_its_kind_does_not_count) {
+  // It says which group it is about, and what that group is has been said.
+  stream at(registered(publisher_type::vllm));
+  at.store({11}, {1, 2}, in_group(1, false));
+  event_scope again = in_group(1);
+  again.takes_kind_of_group = true;
+  at.store({12}, {3, 4}, again);
+  BOOST_TEST(at.depth({3, 4}) == 0U);
+  BOOST_TEST(at.applier->uncounted() == 2U);
+  again.group = 2;  // nobody has said anything about this one
+  at.store({13}, {5, 6}, again);
+  BOOST_TEST(at.depth({5, 6}) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_new_generation_may_number_its_groups_in_another_way) {
   // An engine that was started with another model has the same stream.
   stream at(registered(publisher_type::vllm));

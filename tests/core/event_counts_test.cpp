@@ -109,7 +109,11 @@ BOOST_AUTO_TEST_CASE(tracked_groups_count_names_and_copies) {
   BOOST_TEST(!tracked.covers(window));
   window.prefix_complete = false;
   BOOST_TEST(tracked.covers(window));
-  window.prefix_complete = true;  // as a removal says it
+  BOOST_TEST(tracked.knows(1));
+  BOOST_TEST(!tracked.knows(0));
+  window.prefix_complete = true;
+  BOOST_TEST(!tracked.covers(window));  // a store is what it says it is
+  window.takes_kind_of_group = true;
   BOOST_TEST(tracked.covers(window));
   BOOST_TEST(!tracked.covers(full));
 
@@ -119,9 +123,11 @@ BOOST_AUTO_TEST_CASE(tracked_groups_count_names_and_copies) {
   tracked.store(both, 1, medium_id::cpu);
   tracked.store(both, 2, medium_id::gpu);
   BOOST_TEST(tracked.blocks() == 6U);
-  tracked.remove(both, 1, medium_id::gpu);
+  BOOST_TEST(tracked.remove(both, 1, mask_of(medium_id::gpu)).empty());
   BOOST_TEST(tracked.blocks() == 6U);
-  tracked.remove(both, 1, medium_id::gpu);
+  BOOST_TEST(tracked.remove(both, 1, mask_of(medium_id::gpu)).empty());
+  BOOST_TEST(tracked.blocks() == 4U);
+  BOOST_TEST(tracked.remove(both, 1, mask_of(medium_id::gpu)).size() == 2U);  // somebody else's
   BOOST_TEST(tracked.blocks() == 4U);
   tracked.clear(mask_of(medium_id::gpu));
   BOOST_TEST(tracked.blocks() == 2U);

@@ -142,6 +142,7 @@ BOOST_AUTO_TEST_CASE(stored_arrays_of_every_length_are_understood) {
       BOOST_TEST(stored.scope.lora.value_or("none") == (length > 7 ? "sql-adapter" : "3"));
       BOOST_TEST(stored.scope.group == (length > 9 ? 2U : 0U));
       BOOST_TEST(stored.scope.prefix_complete == (length <= 10));
+      BOOST_TEST(stored.scope.takes_kind_of_group == (length == 10));
     }
   }
   BOOST_TEST((with.batch.rank == core::dp_rank{1}));
