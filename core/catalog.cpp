@@ -102,6 +102,19 @@ bool catalog::accepts(const partition_key& key, std::uint64_t seed) const {
   return existing == now->partitions.end() || existing->second->partition->seed() == seed;
 }
 
+void catalog::rename(worker_id who, const std::shared_ptr<const worker_key>& key) {
+  const std::lock_guard lock(changing_);
+  auto next = std::make_shared<catalog_view>(*view_.get());
+  for (auto& [each, view] : next->partitions) {
+    if (view->by_worker.find(who) == nullptr) continue;
+    member_list members = view->members;
+    std::ranges::find(members, who, &member::id)->key = key;
+    std::ranges::sort(members, is_before);
+    view = view_of(view->partition, std::move(members));
+  }
+  view_.publish(std::move(next));
+}
+
 void catalog::leave(worker_id who) {
   leave(who, [](const partition_key&) { return true; });
 }

@@ -90,7 +90,7 @@ struct catalog_view {
 
 /// The partitions of the process. Created by the first worker that joins, dropped with the last that leaves.
 ///
-/// Thread-safety: `join` and `leave` may be called from any lane (they are rare and take a lock); reading goes through
+/// Thread-safety: `join`, `rename` and `leave` may be called from any lane (they are rare and take a lock); reading goes through
 /// `published<catalog_view>::reader`, one per lane.
 class catalog {
  public:
@@ -100,6 +100,9 @@ class catalog {
 
   /// Whether a publisher with this seed could join.
   [[nodiscard]] bool accepts(const partition_key& key, std::uint64_t seed) const;
+
+  /// `who` is called so from now on, wherever it is a member.
+  void rename(worker_id who, const std::shared_ptr<const worker_key>& key);
 
   /// `who` leaves every partition: queries no longer see it. Its blocks may be released afterwards, by whoever still holds the partition.
   void leave(worker_id who);

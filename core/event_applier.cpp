@@ -30,46 +30,86 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       catalog_(&partitions),
       limits_(std::move(limits)),
       orphans_(std::make_shared<orphan_line>(limits_.max_orphans)),
-      home_(from, who, partitions, of_one_worker(limits_, orphans_)),
+      home_(std::make_unique<worker_applier>(from, who, partitions, of_one_worker(limits_, orphans_))),
       own_backend_(from.backend_id),
-      speaks_for_ranks_(from.type == publisher_type::tensorrt_llm) {}
+      batches_{.is_believed = from.type == publisher_type::tensorrt_llm, .said_0 = false},
+      events_{batches_} {}
 
 dp_rank event_applier::rank_of(const event_scope& scope, const event_batch& batch) {
-  const dp_rank registered = home_.from().worker.rank;
-  if (home_.from().worker.kind == publisher_class::pool) return registered;
-  const dp_rank said = scope.rank ? *scope.rank : batch.rank.value_or(registered);
-  if (said != registered && said != dp_rank{0}) speaks_for_ranks_ = true;
-  return speaks_for_ranks_ ? said : registered;
+  const dp_rank registered = home_->from().worker.rank;
+  if (home_->from().worker.kind == publisher_class::pool) return registered;
+  const std::optional<dp_rank>& said = scope.rank ? scope.rank : batch.rank;
+  rank_speaker& speaker = scope.rank ? events_ : batches_;
+  if (!said) {
+    has_own_ = true;
+    return registered;
+  }
+  if (*said == dp_rank{0}) {
+    if (speaker.is_believed) return *said;
+    speaker.said_0 = true;
+    return registered;
+  }
+  if (*said != registered) {
+    if (!batches_.is_believed || !events_.is_believed) {
+      batches_.is_believed = events_.is_believed = true;
+      give_to_rank_0();
+    }
+    return *said;
+  }
+  if (!speaker.is_believed) {
+    speaker.is_believed = true;
+    give_to_rank_0();
+  }
+  has_own_ = true;
+  return registered;
+}
+
+void event_applier::give_to_rank_0() {
+  const bool may_mean_own = (batches_.said_0 && !batches_.is_believed) || (events_.said_0 && !events_.is_believed);
+  const bool has_said_0 = batches_.said_0 || events_.said_0;
+  const owner of_0{dp_rank{0}, {}};
+  if (!has_said_0 || may_mean_own || has_own_ || home_->from().worker.rank == of_0.rank || others_.contains(of_0)) return;
+  registration as = home_->from();
+  auto made = make(as);
+  if (!made) return;
+  as.worker.rank = of_0.rank;
+  home_->become(shared_key(as.worker));
+  others_.emplace(of_0, std::exchange(home_, std::move(made)));
 }
 
 worker_applier* event_applier::applier_of(const event_scope& scope, const event_batch& batch, bool may_open) {
-  if (!limits_.next_worker) return &home_;
+  if (!limits_.next_worker) return home_.get();
   owner whose{rank_of(scope, batch), {}};
-  if (home_.from().worker.kind == publisher_class::pool && scope.backend && *scope.backend != own_backend_) {
+  if (home_->from().worker.kind == publisher_class::pool && scope.backend && *scope.backend != own_backend_) {
     if (own_backend_.empty()) {
       own_backend_ = *scope.backend;
     } else {
       whose.backend = *scope.backend;
     }
   }
-  if (whose.backend.empty() && whose.rank == home_.from().worker.rank) return &home_;
+  if (whose.backend.empty() && whose.rank == home_->from().worker.rank) return home_.get();
   if (const auto known = others_.find(whose); known != others_.end()) return known->second.get();
   return may_open ? open(whose) : nullptr;
 }
 
 worker_applier* event_applier::open(const owner& whose) {
+  registration as = home_->from();
+  as.worker.rank = whose.rank;
+  auto made = make(as);
+  return made ? others_.emplace(whose, std::move(made)).first->second.get() : nullptr;
+}
+
+std::unique_ptr<worker_applier> event_applier::make(const registration& as) {
   if (owners() >= max_owners) return nullptr;
   const std::optional<worker_id> number = limits_.next_worker();
   if (!number) return nullptr;
-  registration as = home_.from();
-  as.worker.rank = whose.rank;
   member who = member_;
   who.id = *number;
   who.key = shared_key(as.worker);
   try {
     auto made = std::make_unique<worker_applier>(as, who, *catalog_, of_one_worker(limits_, orphans_));
     if (made->pool() != nullptr) made->pool()->pass_time(now_);
-    return others_.emplace(whose, std::move(made)).first->second.get();
+    return made;
   } catch (const std::invalid_argument&) {  // the partition has been given up and opened again under another seed
     return nullptr;
   }
@@ -126,7 +166,7 @@ bool event_applier::apply_some(const event_batch& batch, progress& at, std::size
 }
 
 void event_applier::approach() const noexcept {
-  home_.blocks().expect(0, nullptr, {});
+  home_->blocks().expect(0, nullptr, {});
 }
 
 void event_applier::look_ahead(const event_batch& batch, std::size_t at) const noexcept {
@@ -141,9 +181,9 @@ void event_applier::expect(unsigned step, const event_batch& batch, std::size_t 
   // does not matter: the stream's workers share the names of the lane.
   if (const auto* stored = std::get_if<stored_event>(&batch.events[which])) {
     if (stored->scope.group != 0 || stored->hashes.empty()) return;
-    home_.blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
+    home_->blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
   } else if (const auto* removed = std::get_if<removed_event>(&batch.events[which])) {
-    if (removed->scope.group == 0 && !removed->hashes.empty()) home_.blocks().expect(step, nullptr, removed->hashes);
+    if (removed->scope.group == 0 && !removed->hashes.empty()) home_->blocks().expect(step, nullptr, removed->hashes);
   }
 }
 
@@ -151,7 +191,7 @@ void event_applier::pass_time(std::chrono::steady_clock::time_point now) {
   if (!is_pool()) return;
   now_ = now;
   for (const auto& [whose, each] : others_) each->pool()->pass_time(now);
-  home_.pool()->pass_time(now);
+  home_->pool()->pass_time(now);
 }
 
 bool event_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
@@ -159,25 +199,25 @@ bool event_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
   for (const auto& [whose, each] : others_) {
     if (!each->pool()->catch_up_some(budget, tally)) return false;
   }
-  return home_.pool()->catch_up_some(budget, tally);
+  return home_->pool()->catch_up_some(budget, tally);
 }
 
 bool event_applier::take_questions(std::vector<name_question>& into, std::size_t most) {
   if (!is_pool()) return false;
-  bool is_more = home_.pool()->take_questions(into, most);
+  bool is_more = home_->pool()->take_questions(into, most);
   for (const auto& [whose, each] : others_) is_more = each->pool()->take_questions(into, most) || is_more;
   return is_more;
 }
 
 void event_applier::answer(const name_question& asked) {
   if (is_pool()) return;
-  home_.answer(asked);
+  home_->answer(asked);
   for (const auto& [whose, each] : others_) each->answer(asked);
 }
 
 void event_applier::names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const {
   if (!is_pool()) return;
-  home_.pool()->names_of(home, blocks, into);
+  home_->pool()->names_of(home, blocks, into);
   for (const auto& [whose, each] : others_) each->pool()->names_of(home, blocks, into);
 }
 
@@ -194,7 +234,7 @@ pool_joiner::figures event_applier::pooled() const noexcept {
     sum.joined += one.joined;
     sum.dropped += one.dropped;
   };
-  add(home_);
+  add(*home_);
   for (const auto& [whose, each] : others_) add(*each);
   return sum;
 }
@@ -203,10 +243,11 @@ bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {
   for (const auto& [whose, each] : others_) {
     if (!each->drop_some(budget, tally)) return false;
   }
-  if (!home_.drop_some(budget, tally)) return false;
+  if (!home_->drop_some(budget, tally)) return false;
   // Whoever comes back after it may speak for others.
   for (const auto& [whose, each] : others_) each->leave();
   others_.clear();
+  batches_.said_0 = events_.said_0 = has_own_ = false;
   return true;
 }
 
@@ -215,16 +256,16 @@ bool event_applier::evict_some(eviction_pass& pass, std::size_t& budget, const s
   for (const auto& [whose, each] : others_) {
     if (!each->evict_some(pass, budget, before_first, tally)) return false;
   }
-  return home_.evict_some(pass, budget, before_first, tally);
+  return home_->evict_some(pass, budget, before_first, tally);
 }
 
 void event_applier::leave() {
-  home_.leave();
+  home_->leave();
   for (const auto& [whose, each] : others_) each->leave();
 }
 
 std::optional<event_applier::owner> event_applier::next_owner(const std::optional<owner>& last, std::optional<dp_rank> only) const {
-  const owner first{home_.from().worker.rank, {}};
+  const owner first{home_->from().worker.rank, {}};
   const auto is_wanted = [&only](const owner& whose) { return !only || whose.rank == *only; };
   if (!last && is_wanted(first)) return first;
   auto next = !last || *last == first ? others_.begin() : others_.upper_bound(*last);
@@ -235,35 +276,35 @@ std::optional<event_applier::owner> event_applier::next_owner(const std::optiona
 
 const lane_blocks& event_applier::blocks_of(const owner& whose) const {
   const auto found = others_.find(whose);
-  return found == others_.end() ? home_.blocks() : found->second->blocks();
+  return found == others_.end() ? home_->blocks() : found->second->blocks();
 }
 
 std::uint64_t event_applier::held_on(medium_id medium) const noexcept {
-  std::uint64_t held = home_.blocks().held_on(medium);
+  std::uint64_t held = home_->blocks().held_on(medium);
   for (const auto& [whose, each] : others_) held += each->blocks().held_on(medium);
   return held;
 }
 
 std::size_t event_applier::names() const noexcept {
-  std::size_t known = home_.blocks().names();
+  std::size_t known = home_->blocks().names();
   for (const auto& [whose, each] : others_) known += each->blocks().names();
   return known;
 }
 
 std::size_t event_applier::bytes() const noexcept {
-  std::size_t kept = home_.blocks().bytes();
+  std::size_t kept = home_->blocks().bytes();
   for (const auto& [whose, each] : others_) kept += each->blocks().bytes();
   return kept;
 }
 
 std::size_t event_applier::orphans() const noexcept {
-  std::size_t waiting = home_.orphans();
+  std::size_t waiting = home_->orphans();
   for (const auto& [whose, each] : others_) waiting += each->orphans();
   return waiting;
 }
 
 std::size_t event_applier::uncounted() const noexcept {
-  std::size_t tracked = home_.uncounted();
+  std::size_t tracked = home_->uncounted();
   for (const auto& [whose, each] : others_) tracked += each->uncounted();
   return tracked;
 }

@@ -27,8 +27,10 @@ namespace kvc::core {
 /// store those of several backends; what they hold, and what they clear, must not be mixed. So each further rank or backend is a worker of
 /// its own from its first event on. Rank: an event's own goes before its batch's, and that before the registered one. One exception:
 /// engines without data parallelism fill in rank 0, so a 0 on a stream registered under another rank is taken for the registered one, until
-/// the stream has shown a rank that is neither (TensorRT-LLM's relay, which has one port for all ranks, is believed at once). A pool has no
-/// ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
+/// the stream has shown that it fills ranks in: by one that is neither, or by the registered one in the same place, of batches or of
+/// events. (TensorRT-LLM's relay, which has one port for all ranks, is believed at once.) What was told under 0 until then is rank 0's from
+/// then on, unless something was told for the registered rank as well, by saying none: then it cannot be told apart and stays. A pool has
+/// no ranks. Backend: only pools are told apart by it, since an engine's tiers may have a backend each and still hold one prefix. The
 /// registered backend, or if none is registered the first that is named, is the registered worker's. Bounds: `max_owners`; the stored
 /// blocks of further ones are skipped and counted, until everything is dropped: then none but the registered worker is left. Events about
 /// objects change the index where the stream is a pool's (pool_applier); whoever keeps the objects themselves takes them from the batch.
@@ -99,12 +101,12 @@ class event_applier {
   void names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const;
   /// Sums over the stream's workers.
   [[nodiscard]] pool_joiner::figures pooled() const noexcept;
-  [[nodiscard]] bool is_pool() const noexcept { return home_.pool() != nullptr; }
+  [[nodiscard]] bool is_pool() const noexcept { return home_->pool() != nullptr; }
 
   /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is
   /// known: what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
   [[nodiscard]] bool clears_everything(const cleared_event& cleared, const event_batch& batch) {
-    return others_.empty() && applier_of(cleared.scope, batch, false) == &home_ && home_.clears_everything(cleared);
+    return others_.empty() && applier_of(cleared.scope, batch, false) == home_.get() && home_->clears_everything(cleared);
   }
 
   /// The worker behind `last`, of a rank if one is given: the registered one comes first (where `last` is absent), then the others in their
@@ -128,10 +130,21 @@ class event_applier {
   }
 
  private:
+  /// Where ranks may stand: what it has said so far.
+  struct rank_speaker {
+    bool is_believed = false;  ///< a 0 means rank 0
+    bool said_0 = false;       ///< before it was believed
+  };
+
+  /// Learns from what is said.
   [[nodiscard]] dp_rank rank_of(const event_scope& scope, const event_batch& batch);
   /// Null: there is none, or no room for another one.
   [[nodiscard]] worker_applier* applier_of(const event_scope& scope, const event_batch& batch, bool may_open);
   [[nodiscard]] worker_applier* open(const owner& whose);
+  /// Null: there is no room for another worker.
+  [[nodiscard]] std::unique_ptr<worker_applier> make(const registration& as);
+  /// What is held for the registered rank goes on as rank 0's, if it is known to be all of it.
+  void give_to_rank_0();
   /// The number of blocks touched; absent: the event was left in the middle.
   [[nodiscard]] std::optional<std::size_t> apply(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally);
   /// Brings near what the four events behind `at` will need; see lane_blocks::expect.
@@ -142,10 +155,12 @@ class event_applier {
   catalog* catalog_;
   options limits_;
   std::shared_ptr<orphan_line> orphans_;  ///< of all its workers
-  worker_applier home_;
+  std::unique_ptr<worker_applier> home_;  ///< never null
   std::map<owner, std::unique_ptr<worker_applier>> others_;
   std::string own_backend_;  ///< empty: none has been named yet
-  bool speaks_for_ranks_ = false;
+  rank_speaker batches_;
+  rank_speaker events_;
+  bool has_own_ = false;                         ///< something was told for the registered rank that was not told under 0
   std::chrono::steady_clock::time_point now_{};  ///< as last told
 };
 

@@ -49,6 +49,12 @@ worker_applier::worker_applier(const registration& from, const member& who, cata
   pool_ = std::make_unique<pool_applier>(with, blocks_, *member_.media_seen, [this](const event_scope& scope) { return home_of(scope); });
 }
 
+void worker_applier::become(std::shared_ptr<const worker_key> key) {
+  registration_.worker = *key;
+  member_.key = std::move(key);
+  catalog_->rename(member_.id, member_.key);
+}
+
 engine_hash worker_applier::in_group(engine_hash name, const event_scope& scope) const {
   if (scope.group == 0 || scope.names_span_groups || speaks_standard()) return name;
   // (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.

@@ -71,6 +71,9 @@ class worker_applier {
   /// when nothing is left.
   [[nodiscard]] bool drop_some(std::size_t budget, apply_tally& tally);
 
+  /// All that it holds and will hold is somebody else's of the same instance: of another rank.
+  void become(std::shared_ptr<const worker_key> key);
+
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
   void leave() { catalog_->leave(member_.id); }
 

@@ -97,6 +97,26 @@ BOOST_AUTO_TEST_CASE(members_are_sorted_for_answers) {
   BOOST_TEST(ids(all.view().get()->find(key_of("m"))->members) == (std::vector<std::uint32_t>{7, 8, 6, 5}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_renamed_member_stands_where_its_new_name_belongs) {
+  // Of another rank than was thought, in every partition it is in; who reads the old view goes on reading it.
+  kvc::core::catalog all;
+  for (const auto* model : {"m", "n"}) {
+    (void)all.join(key_of(model), seed, worker(5, "a", 2));
+    (void)all.join(key_of(model), seed, worker(6, "a", 1));
+  }
+  (void)all.join(key_of("o"), seed, worker(6, "a", 1));
+  const auto before = all.view().get();
+  all.rename(worker_id{5}, worker(5, "a", 0).key);
+
+  for (const auto* model : {"m", "n"}) {
+    const auto& members = all.view().get()->find(key_of(model))->members;
+    BOOST_TEST(ids(members) == (std::vector<std::uint32_t>{5, 6}), boost::test_tools::per_element());
+    BOOST_TEST((members[0].key->rank == dp_rank{0}));
+    BOOST_TEST((before->find(key_of(model))->members[1].key->rank == dp_rank{2}));
+  }
+  BOOST_TEST(all.view().get()->find(key_of("o")) == before->find(key_of("o")));
+}
+
 BOOST_AUTO_TEST_CASE(shared_pools_are_listed_in_order) {
   // The query looks pools up by binary search.
   kvc::core::catalog all;

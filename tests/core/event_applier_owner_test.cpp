@@ -142,6 +142,65 @@ BOOST_AUTO_TEST_CASE(rank_0_is_also_what_an_engine_without_ranks_fills_in) {
   BOOST_TEST((at.by_rank({9, 9}) == ranks{{0, 1}, {1, 0}, {3, 0}}));
 }
 
+BOOST_AUTO_TEST_CASE(the_registered_rank_beside_rank_0_shows_that_ranks_are_filled_in) {
+  // Ranks 0 and 1 share a port that is registered for rank 1. What one of them holds the other cannot use.
+  owned_stream at(of_rank(publisher_type::vllm, 1));
+  at.store_for(0, 11, {1, 2});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{1, 1}}));  // nothing speaks against it yet
+  stored_event next;
+  next.parent = engine_hash{11};
+  next.hashes = names({12});
+  next.tokens = {3, 4};
+  next.has_tokens = true;
+  at.apply_for(1, next);
+  BOOST_TEST((at.by_rank({1, 2, 3, 4}) == ranks{{0, 1}, {1, 0}}));
+
+  at.apply_for(0, next);
+  at.store_for(1, 11, {1, 2});
+  BOOST_TEST((at.by_rank({1, 2, 3, 4}) == ranks{{0, 2}, {1, 2}}));
+  at.apply_for(0, removed_event{.scope = {}, .hashes = names({11})});
+  BOOST_TEST((at.by_rank({1, 2, 3, 4}) == ranks{{0, 0}, {1, 2}}));
+  at.apply_for(1, cleared_event{});
+  BOOST_TEST((at.by_rank({1, 2, 3, 4}) == ranks{{0, 0}, {1, 0}}));
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_told_under_rank_0_is_rank_0_s_once_ranks_are_shown) {
+  // Its removals and its clear find it, on whatever partition it stands.
+  owned_stream at(of_rank(publisher_type::vllm, 1));
+  at.store_for(0, 11, {1, 2});
+  at.store_for(0, 12, {3, 4});
+  at.store_for(0, 13, {1, 2}, with_adapter("sql"));
+  at.store_for(2, 21, {5, 6});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 1}, {1, 0}, {2, 0}}));
+  BOOST_TEST((at.by_rank({5, 6}) == ranks{{0, 0}, {1, 0}, {2, 1}}));
+  const auto* const adapter_home = at.all.view().get()->find(with_lora("sql"));
+  BOOST_TEST_REQUIRE(adapter_home->members.size() == 1U);
+  BOOST_TEST((adapter_home->members[0].key->rank == dp_rank{0}));
+  at.apply_for(0, removed_event{.scope = {}, .hashes = names({11})});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{0, 0}, {1, 0}, {2, 0}}));
+  at.apply_for(0, cleared_event{});
+  BOOST_TEST((at.by_rank({3, 4}) == ranks{{0, 0}, {1, 0}, {2, 0}}));
+  BOOST_TEST((at.by_rank({5, 6}) == ranks{{0, 0}, {1, 0}, {2, 1}}));
+
+  while (!at.applier->drop_some(plenty, at.tally)) continue;
+  BOOST_TEST(at.applier->owners() == 1U);
+  at.store_for(1, 11, {1, 2});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{1, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_rank_of_an_event_says_nothing_of_its_batch_s) {
+  // The envelope names its rank where it stores; its batches carry the 0 that somebody filled in.
+  owned_stream at(of_rank(publisher_type::standard, 1));
+  event_scope scope;
+  scope.rank = dp_rank{1};
+  at.store_for(0, 11, {1, 2}, scope);
+  at.apply_for(0, removed_event{.scope = {}, .hashes = names({11})});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{1, 0}}));
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.applier->owners() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(owners_are_bounded) {
   // A publisher that invents ranks gets no more than so many.
   owned_stream at(registered(publisher_type::tensorrt_llm));
