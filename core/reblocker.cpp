@@ -33,7 +33,7 @@ std::size_t reblocker::blocks_in(engine_hash name) const {
 bool reblocker::goes_on(const std::optional<engine_hash>& parent, engine_hash first, std::uint32_t block_tokens) const {
   // A chunk may be called by the name of its last block, which is no page for that.
   const page* const known = pages_.find(first);
-  if (known != nullptr && known->is_held() && known->size == block_tokens) return true;
+  if (known != nullptr && (!known->is_held() || known->size == block_tokens)) return true;
   const page* const before = parent ? pages_.find(*parent) : nullptr;
   return before != nullptr && before->is_held() && before->pending != 0;
 }

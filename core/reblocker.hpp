@@ -77,14 +77,18 @@ class reblocker {
   /// The names of the blocks that a page holds in full and alone, in order. False, and nothing told, when it is no page, or shares a block
   /// with its neighbours.
   [[nodiscard]] bool names_in(engine_hash name, std::vector<engine_hash>& out) const;
-  /// Whether a store of blocks of the registered size is about pages all the same: the first has been told of as one, or stands behind one
-  /// that ends inside a block.
+  /// Whether a store of blocks of the registered size is about pages all the same: the first has been told of as one, or as the parent of
+  /// one, or stands behind one that ends inside a block.
   [[nodiscard]] bool goes_on(const std::optional<engine_hash>& parent, engine_hash first, std::uint32_t block_tokens) const;
 
   /// Those that are known by name only included.
   [[nodiscard]] std::size_t pages() const noexcept { return pages_.size(); }
   /// Pages without a block of their own of which nobody knows where they begin.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+  /// Whether pages hang behind names nobody has told of.
+  [[nodiscard]] bool is_short_of_parents() const noexcept { return known_by_name_ != 0; }
+  /// Blocks of the registered size have been stored, which pages may hang behind; `settle` has to be called afterwards.
+  void note_blocks(std::span<const engine_hash> names);
   /// Adds the partitions that have pages.
   void collect_homes(std::set<const partition*>& busy) const;
 
@@ -178,6 +182,7 @@ class reblocker {
   name_map<page> pages_;
   std::size_t kept_tokens_ = 0;
   std::size_t waiting_ = 0;
+  std::size_t known_by_name_ = 0;
   std::vector<errand> to_settle_;
   std::uint32_t episode_ = 0;
   std::optional<name_walk> forgetting_;  ///< how far it has come

@@ -35,6 +35,7 @@ reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engi
   made->home = from.home;
   made->size = static_cast<std::uint32_t>(tokens.size());
   made->lacks_first = 0;
+  if (is_known) --known_by_name_;
   if (!place(*made, parent, at, tokens)) {
     let_go(*made);
     return nullptr;
@@ -127,6 +128,14 @@ bool reblocker::settle(std::size_t budget, apply_tally& tally) {
   return true;
 }
 
+void reblocker::note_blocks(std::span<const engine_hash> names) {
+  if (!is_short_of_parents()) return;
+  for (const engine_hash name : names) {
+    page* const known = pages_.find(name);
+    if (known != nullptr && !known->is_held()) send_on(*known, std::nullopt);
+  }
+}
+
 void reblocker::send_on(page& lender, std::optional<medium_id> medium) {
   if (lender.borrowers == nullptr) return;
   if (to_settle_.empty()) {
@@ -162,6 +171,7 @@ void reblocker::link(page& borrower) {
     if (pages_.size() >= most_.pages) return;  // it will not hear of its parent
     lender = &pages_[*borrower.parent];
     lender->name = *borrower.parent;
+    ++known_by_name_;
   }
   borrower.lender = lender;
   borrower.next = lender->borrowers;
@@ -178,7 +188,10 @@ void reblocker::unlink(page& borrower) {
   if (borrower.next != nullptr) borrower.next->previous = borrower.previous;
   (borrower.previous != nullptr ? borrower.previous->next : lender->borrowers) = borrower.next;
   borrower.previous = borrower.next = nullptr;
-  if (lender->borrowers == nullptr && !lender->is_held()) pages_.erase(lender->name);  // it was known for its borrowers only
+  if (lender->borrowers == nullptr && !lender->is_held()) {  // it was known for its borrowers only
+    --known_by_name_;
+    pages_.erase(lender->name);
+  }
 }
 
 void reblocker::let_go(page& gone) {
@@ -189,6 +202,7 @@ void reblocker::let_go(page& gone) {
     pages_.erase(gone.name);
     return;
   }
+  ++known_by_name_;
   gone.home.reset();
   gone.begins = {};
   gone.blocks = gone.pending = 0;

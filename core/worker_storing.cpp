@@ -32,7 +32,8 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
     auto command = begin_store(stored, tally);
     if (paging_.home) return store_pages(next, tally);
     if (!command) return true;
-    if (command->names.size() <= names_at_once && (command->link != store_link::by_name || pages_.pages() == 0)) {
+    const bool may_concern_pages = command->link == store_link::by_name ? pages_.pages() != 0 : pages_.is_short_of_parents();
+    if (command->names.size() <= names_at_once && !may_concern_pages) {
       blocks_.store(*command, tally);
       return true;
     }
@@ -56,6 +57,7 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
   }
   const std::uint64_t skipped = tally.skipped;
   if (count != 0) blocks_.store(part, tally);
+  if (is_chain) pages_.note_blocks(part.names);
   next += count;
   if (is_chain && tally.skipped != skipped) {  // there is no room for the rest either
     tally.skipped += storing_.names.size() - next;

@@ -61,6 +61,16 @@ BOOST_AUTO_TEST_CASE(a_lost_parent_of_the_registered_size_may_come_as_a_block) {
   BOOST_TEST(at.reach({10, 11, 12, 13, 14, 15, 16, 17}) == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(a_page_waits_for_a_block_among_others) {
+  page_stream at;
+  at.page(3, 2, {18, 19});
+  at.page(4, 3, {20, 21});
+  BOOST_TEST(at.applier->orphans() != 0U);
+  at.store({1, 2}, {10, 11, 12, 13, 14, 15, 16, 17});
+  BOOST_TEST(at.reach(twelve) == 3U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_of_any_size_are_one_prompt) {
   // A radix cache cuts its nodes where prompts part; some are of the registered size by accident.
   for (const std::vector<std::size_t>& sizes : {std::vector<std::size_t>{3, 5, 4}, {6, 4, 2}, {4, 2, 4, 2}, {1, 4, 4, 3}}) {
