@@ -124,7 +124,7 @@ bool event_decoder::decode_plain(std::span<const std::byte> payload, core::event
 
 error_code event_decoder::decode_by_tape(std::span<const std::byte> payload, core::event_batch& out) {
   begin(out);
-  error_code failure = tape_.parse(payload);
+  error_code failure = tape_.parse(payload, msgpack_tape::deeper::opaque);
   if (!failure) failure = decode_envelope(tape_value(tape_.nodes().data(), 0), out);
   if (failure) forget(out);
   return failure;

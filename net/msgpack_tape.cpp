@@ -24,8 +24,8 @@ constexpr std::size_t longest_integer = 9;  ///< bytes, with the format
 /// "Formats".)
 class tape_parser {
  public:
-  tape_parser(std::span<const std::byte> bytes, std::vector<tape_node>& nodes)
-      : at_(reinterpret_cast<const unsigned char*>(bytes.data())), end_(at_ + bytes.size()), nodes_(&nodes) {}
+  tape_parser(std::span<const std::byte> bytes, std::vector<tape_node>& nodes, msgpack_tape::deeper deeper)
+      : at_(reinterpret_cast<const unsigned char*>(bytes.data())), end_(at_ + bytes.size()), nodes_(&nodes), deeper_(deeper) {}
 
   [[nodiscard]] error_code parse() {
     bool goes_on = read();
@@ -230,11 +230,30 @@ class tape_parser {
   }
 
   bool open(kind what, std::uint32_t length) {
-    if (depth_ == open_.size()) return stop(errc::nested_too_deep);
+    const std::uint64_t values = std::uint64_t{length} * (what == kind::map ? 2 : 1);
+    if (depth_ == open_.size()) return pass_over(values);
     tape_node* const node = add(what);
     if (node == nullptr) return false;
     node->length = length;
-    open_[depth_++] = {node->next - 1, std::uint64_t{length} * (what == kind::map ? 2 : 1)};
+    open_[depth_++] = {node->next - 1, values};
+    return true;
+  }
+
+  /// A container that is nested too deep, or one within such.
+  bool pass_over(std::uint64_t values) {
+    if (deeper_ == msgpack_tape::deeper::refused) return stop(errc::nested_too_deep);
+    passing_ += values;  // no more than 2^33 for each byte there is
+    if (is_passing_) return true;
+    tape_node* const node = add(kind::extension);
+    if (node == nullptr) return false;
+    node->data = "";
+    const std::size_t kept = nodes_->size();
+    is_passing_ = true;
+    for (; passing_ != 0; nodes_->resize(kept)) {
+      --passing_;
+      if (!read()) return false;
+    }
+    is_passing_ = false;
     return true;
   }
 
@@ -243,15 +262,18 @@ class tape_parser {
   std::vector<tape_node>* nodes_;
   std::array<open_container, msgpack_tape::max_depth> open_{};  ///< containers whose values are still arriving
   std::size_t depth_ = 0;
+  msgpack_tape::deeper deeper_;
+  bool is_passing_ = false;
+  std::uint64_t passing_ = 0;  ///< values of what is nested too deep, still to come
   error_code why_stopped_;
 };
 
 }  // namespace
 
-error_code msgpack_tape::parse(std::span<const std::byte> bytes) {
+error_code msgpack_tape::parse(std::span<const std::byte> bytes, deeper what) {
   nodes_.clear();
   if (nodes_.capacity() > kept_nodes && bytes.size() < kept_nodes) nodes_.shrink_to_fit();
-  const error_code failure = tape_parser(bytes, nodes_).parse();
+  const error_code failure = tape_parser(bytes, nodes_, what).parse();
   if (failure) nodes_.clear();
   return failure;
 }

@@ -37,9 +37,15 @@ class msgpack_tape {
   /// Nodes of one document, 24 bytes each: 96 MiB, whatever arrives. The largest engine batches stay far below.
   static constexpr std::size_t max_nodes = 4'194'304;
 
+  /// What becomes of a container that is nested deeper than `max_depth`.
+  enum class deeper : std::uint8_t {
+    refused,  ///< nothing is parsed
+    opaque,   ///< it is an extension of no bytes, whatever it holds: for documents of which a part may be bad and the rest good
+  };
+
   /// Parses exactly one value that fills `bytes`, which must outlive the use of the tape. After an error the tape is empty.
   /// Errors: `malformed_msgpack` (also when bytes are left over), `nested_too_deep`, `too_many_elements`.
-  [[nodiscard]] error_code parse(std::span<const std::byte> bytes);
+  [[nodiscard]] error_code parse(std::span<const std::byte> bytes, deeper what = deeper::refused);
 
   [[nodiscard]] const std::vector<tape_node>& nodes() const noexcept { return nodes_; }
   /// Precondition: the last parse succeeded.

@@ -95,6 +95,14 @@ BOOST_AUTO_TEST_CASE(a_bad_event_costs_its_neighbours_nothing) {
   parts = {};
   parts.medium = [](msgpack_writer& to) { to.unsigned_integer(3); };
   check_left_out(reject_reason::wrong_type, parts);
+  parts = {};
+  parts.tokens = [](msgpack_writer& to) {
+    to.array(4);
+    for (int i = 0; i < 3; ++i) to.unsigned_integer(5);
+    for (int i = 0; i < 100'000; ++i) to.array(1);
+    to.nil();
+  };
+  check_left_out(reject_reason::bad_token, parts);
 }
 
 BOOST_AUTO_TEST_CASE(tokens_out_of_range_are_refused) {

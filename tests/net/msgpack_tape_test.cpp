@@ -109,6 +109,29 @@ BOOST_AUTO_TEST_CASE(nesting_has_a_limit) {
   BOOST_TEST(with.parse(std::string(1'000'000, '\x91')) == make_error_code(errc::nested_too_deep));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_nested_too_deep_may_be_passed_over) {
+  // One value of a list is too deep, and the next is good: it is found behind whatever the deep one holds.
+  parsing with;
+  const std::string lists(msgpack_tape::max_depth - 1, '\x91');
+  const std::string deep = lists + std::string("\x82\x01\x93\xa1x\x07\xdd\0\0\0\1\xc0\x02\x80", 14);
+  const std::string bytes = '\x92' + deep + '\x2a';
+  BOOST_TEST(with.parse(bytes) == make_error_code(errc::nested_too_deep));
+  const auto parse = [&](const std::string& of) { return with.tape.parse(std::as_bytes(std::span(of)), msgpack_tape::deeper::opaque); };
+  BOOST_REQUIRE(!parse(bytes));
+  const auto& nodes = with.tape.nodes();
+  BOOST_REQUIRE(nodes.size() == msgpack_tape::max_depth + 2);
+  BOOST_TEST((nodes[msgpack_tape::max_depth].what == tape_node::kind::extension));
+  BOOST_TEST(nodes.back().bits == 0x2aU);
+  BOOST_TEST(nodes[1].next == nodes.size() - 1);
+
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    BOOST_TEST(parse(bytes.substr(0, length)) == make_error_code(errc::malformed_msgpack));
+  }
+  BOOST_TEST(parse(std::string(1'000'000, '\x91')) == make_error_code(errc::malformed_msgpack));
+  BOOST_TEST(!parse(std::string(1'000'000, '\x91') + '\xc0'));
+  BOOST_TEST(parse(std::string(100, '\xdf') + std::string(400, '\xff')) == make_error_code(errc::malformed_msgpack));
+}
+
 BOOST_AUTO_TEST_CASE(values_have_a_limit_and_memory_is_given_back) {
   // A node takes more memory than the byte it may stand for.
   parsing with;
