@@ -140,6 +140,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   if (is_connected && !is_connected_) no_replay_before_ = now;  // whoever comes back may be asked at once
   is_connected_ = is_connected;
   const bool has_broken = disconnects != std::exchange(disconnects_, disconnects);
+  if (has_broken) last_sign_ = now;  // it has stood until now: nobody looks often while a stream is at rest
   if (has_broken && !away_since_) away_since_ = stood_at_;
   if (is_connected) end_absence(now);
   if (!has_broken) return;

@@ -271,6 +271,9 @@ BOOST_AUTO_TEST_CASE(silence_makes_a_stream_stale_and_may_empty_it) {
                    {"quiet 1", "listen, stale"},
                    {"quiet 9999", "listen, stale"},
                    {"connected", "listen, whole"}}));
+  check(
+      "away since it was noticed, not since the last look", rules,
+      after_two({{"pass 20", "listen, whole"}, {"broken", "listen, whole"}, {"quiet 29", "listen, whole"}, {"quiet 1", "listen, stale"}}));
   check("never there", rules, {{"quiet 29", "listen, joining"}, {"quiet 1", "listen, stale"}, {"live 0", "apply_live, joining"}});
   rules.evict_after = 60s;
   const auto evicted = check("its blocks leave", rules,
