@@ -182,6 +182,7 @@ void stream_sink::count(const core::apply_tally& tally) {
   core::stream_status::add(status.unknown_removals, tally.unknown_removals);
   core::stream_status::add(status.skipped, tally.skipped);
   core::stream_status::add(status.reblocked_pages, tally.reblocked_pages);
+  if (tally.unplaced != 0 && !applier_.is_pool()) note_objects_of_no_store(tally.unplaced);
   core::stream_status::add(status.unplaced, tally.unplaced);
   status.decoded.add(batch_.counts);
   for (const core::unknown_word& each : batch_.counts.unknown) note_unknown(each);
@@ -229,6 +230,19 @@ void stream_sink::note_other_rank() {
              {"endpoint", registration_.endpoint},
              {"batch_rank", batch_.rank->get()},
              {"so_far", so_far}});
+}
+
+/// A store whose registration does not say so is heard, and none of its blocks ever counts.
+void stream_sink::note_objects_of_no_store(std::uint64_t more) {
+  const std::uint64_t before = status_->unplaced.load(std::memory_order_relaxed);
+  if (std::bit_width(before) == std::bit_width(before + more)) return;
+  log::warn(log::module::stream, "objects of a store on a stream that is registered as an engine's",
+            {{"remedy", "register it with type Mooncake"},
+             {"instance", registration_.worker.instance},
+             {"tenant", registration_.worker.tenant},
+             {"dp_rank", registration_.worker.rank.get()},
+             {"endpoint", registration_.endpoint},
+             {"so_far", before + more}});
 }
 
 /// What is left out for want of room is missed by every query from then on, so it is not only counted.

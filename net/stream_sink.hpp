@@ -104,6 +104,7 @@ class stream_sink {
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
+  void note_objects_of_no_store(std::uint64_t more);
   void note_bound(std::string_view what, std::size_t limit, std::uint64_t more, std::uint64_t& so_far);
   void note_delay();
   void show_blocks();

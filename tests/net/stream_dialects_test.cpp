@@ -10,6 +10,7 @@
 #include "net/event_encode.hpp"
 #include "tests/net/event_samples.hpp"
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
 
 namespace {
@@ -148,6 +149,20 @@ BOOST_AUTO_TEST_CASE(objects_of_a_store_are_counted_until_somebody_keeps_them) {
   at.engine.publish(net::samples::from_hex(net::samples::mooncake_old_update_gone));
   BOOST_TEST(at.shows("/services", R"("unplaced_events":2)"));
   BOOST_TEST(at.shows("/metrics", R"(kvc_events_total{dialect="mooncake_array",kind="object"} 2)"));
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_is_registered_as_an_engine_is_told_of) {
+  // The stream is whole, its events are understood, and no block ever counts: nothing else says why.
+  const test::heard_log log;
+  heard_publisher at("vLLM");
+  for (int i = 0; i < 5; ++i) at.engine.publish(net::samples::from_hex(net::samples::mooncake_old_update_gone));
+  BOOST_TEST(at.shows("/services", R"("unplaced_events":5)"));
+  std::size_t said = 0;
+  for (const std::string& line : log.lines()) {
+    const bool is_it = line.find("objects of a store on a stream") != std::string::npos && line.find("type Mooncake") != std::string::npos;
+    said += is_it ? 1 : 0;
+  }
+  BOOST_TEST(said == 3U);  // the first, the second, the fourth
 }
 
 BOOST_AUTO_TEST_SUITE_END()
