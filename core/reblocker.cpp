@@ -7,14 +7,21 @@
 
 namespace kvc::core {
 
+namespace {
+
+/// The finaliser of splitmix64. (Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014.)
+std::uint64_t mixed(std::uint64_t of) noexcept {
+  of = (of ^ (of >> 30U)) * 0xBF58'476D'1CE4'E5B9ULL;
+  of = (of ^ (of >> 27U)) * 0x94D0'49BB'1331'11EBULL;
+  return of ^ (of >> 31U);
+}
+
+}  // namespace
+
 engine_hash reblocker::block_name(const page& in, std::uint32_t index) noexcept {
   if (in.pending == 0 && index + 1 == in.blocks) return in.name;
-  // Mixed, not just added to: the names of groups are told apart by exclusive-or with multiples of a constant. (Source: the finaliser of
-  // splitmix64, Steele, Lea and Flood 2014.)
-  std::uint64_t mixed = in.name.get() + (index + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15ULL;
-  mixed = (mixed ^ (mixed >> 30U)) * 0xBF58'476D'1CE4'E5B9ULL;
-  mixed = (mixed ^ (mixed >> 27U)) * 0x94D0'49BB'1331'11EBULL;
-  return engine_hash{mixed ^ (mixed >> 31U)};
+  // Mixed before and after: engines' names, and those of groups, may differ by multiples of a constant as well.
+  return engine_hash{mixed(mixed(in.name.get()) + (index + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15ULL)};
 }
 
 bool reblocker::names_in(engine_hash name, std::vector<engine_hash>& out) const {
@@ -114,16 +121,18 @@ void reblocker::store_blocks(page& of, medium_id medium, std::span<const std::ui
   const std::uint32_t begin = has_first ? 0 : 1;
   if (begin == of.blocks) return;
   const std::uint32_t block_tokens = of.home->key().block_size;
+  std::optional<seq_hash> before = of.begins.place;
   if (!has_first) {
+    before = of.first;
     tokens_.clear();
     tokens = tokens.subspan(block_tokens - of.begins.borrowed);
   }
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   tokens_.resize(std::size_t{of.blocks - begin} * block_tokens);
-  store_prepared(of, begin, medium, tally);
+  store_prepared(of, begin, before, medium, tally);
 }
 
-void reblocker::store_prepared(const page& of, std::uint32_t begin, medium_id medium, apply_tally& tally) {
+void reblocker::store_prepared(const page& of, std::uint32_t begin, std::optional<seq_hash> before, medium_id medium, apply_tally& tally) {
   locals_.clear();
   names_.clear();
   hash_blocks(tokens_, of.home->key().block_size, of.home->seed(), locals_);
@@ -132,21 +141,28 @@ void reblocker::store_prepared(const page& of, std::uint32_t begin, medium_id me
   store_command command;
   command.home = of.home;
   command.medium = medium;
-  command.link = behind ? store_link::parent : store_link::root;
-  if (behind) command.parent = *behind;
   command.names = names_;
-  command.locals = locals_;
+  if (before && !place_of(*behind, of.home.get())) {  // nobody holds it, so its name says nothing
+    rolled_.clear();
+    for (const local_hash local : locals_) rolled_.push_back(*(before = roll(*before, local, of.home->seed())));
+    command.link = store_link::placed;
+    command.blocks = rolled_;
+  } else {
+    command.link = behind ? store_link::parent : store_link::root;
+    if (behind) command.parent = *behind;
+    command.locals = locals_;
+  }
   blocks_->store(command, tally);
   tally.reblocked += locals_.size();
 }
 
-bool reblocker::collect_borrowed(const page& of, medium_id medium, std::vector<std::uint32_t>& out) {
+bool reblocker::collect_borrowed(const page& of, std::optional<medium_id> medium, std::vector<std::uint32_t>& out) {
   // From the last token to the first, page by page.
   out.clear();
   std::size_t missing = of.begins.borrowed;
   for (const page* borrower = &of; missing != 0;) {
     const page* const lender = borrower->lender;
-    if (lender == nullptr || !is_on(*lender, medium) || (lender->begins.is_guess && !of.begins.is_guess)) return false;
+    if (lender == nullptr || (medium && !is_on(*lender, *medium)) || (lender->begins.is_guess && !of.begins.is_guess)) return false;
     const std::size_t lent = std::min<std::size_t>(lender->pending, lender->tokens.size());
     if (lent == 0 || lent > missing) return false;
     out.insert(out.end(), lender->tokens.rbegin(), lender->tokens.rbegin() + static_cast<std::ptrdiff_t>(lent));
@@ -213,7 +229,7 @@ bool reblocker::check_first(page& of, medium_id medium, apply_tally& tally) {
   }
   tokens_.insert(tokens_.end(), of.tokens.begin(),
                  of.tokens.begin() + static_cast<std::ptrdiff_t>(of.home->key().block_size - tokens_.size()));
-  store_prepared(of, 0, medium, tally);
+  store_prepared(of, 0, of.begins.place, medium, tally);
   return true;
 }
 

@@ -47,7 +47,7 @@ struct page_stretch {
 class reblocker {
  public:
   struct bounds {
-    std::size_t pages = 1'048'576;    ///< some 230 bytes each
+    std::size_t pages = 1'048'576;    ///< some 260 bytes each
     std::size_t tokens = 16'777'216;  ///< kept
   };
 
@@ -96,6 +96,7 @@ class reblocker {
   /// Where a page begins.
   struct beginning {
     std::optional<engine_hash> behind;  ///< name of the last block that has ended before; absent: none, from the root on
+    std::optional<seq_hash> place;      ///< of that block; absent as well where it is not known
     std::uint32_t borrowed = 0;         ///< tokens behind that block and before the page
     bool is_guess = false;              ///< the parent has not been told of, or its own beginning is a guess
 
@@ -106,6 +107,8 @@ class reblocker {
     std::shared_ptr<partition> home;    ///< null: known by name only
     std::optional<engine_hash> parent;  ///< page, or block of the ordinary size
     beginning begins;
+    std::optional<seq_hash>
+        first;  ///< where the block is, or would be, that begins in pages before and ends in this one; absent: not known
     boost::container::small_vector<std::uint32_t, 2> tokens;  ///< all of its own, or none: see `keeps_tokens`
     std::uint32_t size = 0;                                   ///< in tokens
     std::uint32_t blocks = 0;                                 ///< that end in this page
@@ -161,10 +164,16 @@ class reblocker {
   [[nodiscard]] bool store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                                 std::span<const std::uint32_t> tokens, apply_tally& tally);
   void store_blocks(page& of, medium_id medium, std::span<const std::uint32_t> tokens, apply_tally& tally);
-  /// Makes blocks of `tokens_`, from number `begin` on.
-  void store_prepared(const page& of, std::uint32_t begin, medium_id medium, apply_tally& tally);
-  /// The tokens that a page begins its first block with, when all pages that carry them are there on this medium.
-  [[nodiscard]] bool collect_borrowed(const page& of, medium_id medium, std::vector<std::uint32_t>& out);
+  /// Makes blocks of `tokens_`, from number `begin` on; `before`, if it is known, is where the one before them is or would be.
+  void store_prepared(const page& of, std::uint32_t begin, std::optional<seq_hash> before, medium_id medium, apply_tally& tally);
+  /// The tokens that a page begins its first block with, when all pages that carry them are there on this medium; without one, on any each.
+  [[nodiscard]] bool collect_borrowed(const page& of, std::optional<medium_id> medium, std::vector<std::uint32_t>& out);
+  /// Where its first block would be, by the tokens that pages before have now.
+  [[nodiscard]] std::optional<seq_hash> find_first(const page& of);
+  /// Where the last block is, or would be, or the one before the page if none ends in it.
+  [[nodiscard]] std::optional<seq_hash> place_of_last(const page& of);
+  /// Where the block that is called so is held by anyone of the worker, in this partition.
+  [[nodiscard]] std::optional<seq_hash> place_of(engine_hash name, const partition* home);
   /// Whether its first block stands is made to agree with what is there. False: no block ends in it.
   [[nodiscard]] bool check_first(page& of, medium_id medium, apply_tally& tally);
   void take_blocks(page& of, medium_id medium, apply_tally& tally);
@@ -189,6 +198,7 @@ class reblocker {
   std::vector<std::uint32_t> tokens_;    ///< reused between pages
   std::vector<local_hash> locals_;
   std::vector<engine_hash> names_;
+  std::vector<seq_hash> rolled_;
 };
 
 }  // namespace kvc::core

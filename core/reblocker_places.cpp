@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/block_hasher.hpp"
 #include "core/reblocker.hpp"
 
 namespace kvc::core {
@@ -10,16 +11,37 @@ std::optional<engine_hash> reblocker::last_block(const page& of) noexcept {
   return of.blocks == 0 ? of.begins.behind : std::optional(block_name(of, of.blocks - 1));
 }
 
+std::optional<seq_hash> reblocker::place_of(engine_hash name, const partition* home) {
+  const auto means = blocks_->meaning_of(name);
+  return means && means->home == home ? std::optional(means->block) : std::nullopt;
+}
+
+std::optional<seq_hash> reblocker::find_first(const page& of) {
+  if (of.blocks == 0 || of.begins.borrowed == 0 || of.begins.is_guess || (of.begins.behind && !of.begins.place)) return std::nullopt;
+  if (!collect_borrowed(of, std::nullopt, tokens_)) return std::nullopt;
+  const std::uint32_t block_tokens = of.home->key().block_size;
+  tokens_.insert(tokens_.end(), of.tokens.begin(), of.tokens.begin() + static_cast<std::ptrdiff_t>(block_tokens - tokens_.size()));
+  locals_.clear();
+  hash_blocks(tokens_, block_tokens, of.home->seed(), locals_);
+  return of.begins.behind ? roll(*of.begins.place, locals_.front(), of.home->seed()) : first_in_sequence(locals_.front());
+}
+
+std::optional<seq_hash> reblocker::place_of_last(const page& of) {
+  if (of.blocks == 0) return of.begins.place;
+  const std::optional<seq_hash> held = place_of(*last_block(of), of.home.get());
+  return held || of.blocks != 1 ? held : of.first;  // only a first block may be missing on each medium that its page is on
+}
+
 reblocker::beginning reblocker::beginning_behind(const std::optional<engine_hash>& parent, const std::shared_ptr<partition>& home) {
   if (!parent) return {};
   const page* const before = pages_.find(*parent);
-  const auto is_block = [&] {
-    const auto means = blocks_->meaning_of(*parent);
-    return means && means->home == home.get();
-  };
-  if (before == nullptr || !before->is_held() || before->home != home) return {.behind = parent, .borrowed = 0, .is_guess = !is_block()};
-  const bool is_guess = before->begins.is_guess && (before->pending != 0 || !is_block());
-  return {.behind = last_block(*before), .borrowed = before->pending, .is_guess = is_guess};
+  if (before == nullptr || !before->is_held() || before->home != home) {
+    const std::optional<seq_hash> block = place_of(*parent, home.get());
+    return {.behind = parent, .place = block, .borrowed = 0, .is_guess = !block};
+  }
+  const std::optional<seq_hash> last = place_of_last(*before);
+  const bool is_guess = before->begins.is_guess && (before->pending != 0 || !last);
+  return {.behind = last_block(*before), .place = last, .borrowed = before->pending, .is_guess = is_guess};
 }
 
 reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
@@ -51,6 +73,7 @@ bool reblocker::place(page& which, const std::optional<engine_hash>& parent, con
   if (keeps && kept_tokens_ - which.tokens.size() + which.size > most_.tokens) return false;
 
   const bool stays_linked = which.lender != nullptr && which.parent == parent && (at.is_guess || at.borrowed != 0);
+  const bool begins_there = which.begins.behind == at.behind && which.begins.borrowed == at.borrowed;
   waiting_ -= which.is_waiting() ? 1 : 0;
   if (!stays_linked) unlink(which);
   which.parent = parent;
@@ -65,6 +88,8 @@ bool reblocker::place(page& which, const std::optional<engine_hash>& parent, con
     kept_tokens_ += which.tokens.size();
   }
   if (which.is_behind_lender() && !stays_linked) link(which);
+  const std::optional<seq_hash> first = find_first(which);
+  if (first || !begins_there) which.first = first;
   return true;
 }
 
@@ -83,16 +108,28 @@ void reblocker::move(page& which, const std::optional<engine_hash>& parent, cons
 bool reblocker::look_again(page& which, const std::optional<engine_hash>& parent, std::span<const std::uint32_t> tokens,
                            apply_tally& tally) {
   beginning now = beginning_behind(parent, which.home);
-  if (now.is_guess && !which.begins.is_guess && parent == which.parent)
+  if (now.is_guess && !which.begins.is_guess && parent == which.parent) {
     now = which.begins;  // the parent is away, or has come back without its own
+  } else if (!now.place && now.behind == which.begins.behind) {
+    now.place = which.begins.place;
+  }
   if (now.behind != which.begins.behind || now.borrowed != which.begins.borrowed) {
     move(which, parent, now, tokens, tally);
     return true;
   }
   const bool is_as_guessed = now != which.begins || parent != which.parent;
   if (is_as_guessed) {
+    const bool is_found = now.place && !which.begins.place;
+    if (is_found && which.blocks != 0 && !place_of(*now.behind, which.home.get())) {
+      move(which, parent, now, tokens, tally);  // its blocks would wait for ever for the name of one that nobody holds
+      return true;
+    }
     (void)place(which, parent, now, tokens);
     send_on(which, std::nullopt);
+  }
+  if (!which.first && find_first(which)) {
+    move(which, parent, now, tokens, tally);
+    return true;
   }
   for (const auto& [medium, count] : which.copies) {
     if (!check_first(which, medium, tally) && !is_as_guessed) send_on(which, medium);
@@ -205,6 +242,7 @@ void reblocker::let_go(page& gone) {
   ++known_by_name_;
   gone.home.reset();
   gone.begins = {};
+  gone.first.reset();
   gone.blocks = gone.pending = 0;
 }
 

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -184,6 +186,115 @@ BOOST_AUTO_TEST_CASE(pages_that_come_and_go_in_any_order_agree_with_a_strict_mod
       }
       BOOST_TEST(at.applier->names() == 0U);
       BOOST_TEST(at.applier->orphans() == 0U);
+    }
+  }
+}
+
+/// Pages whose prompts are the same in places, cut in different ways: what is held of a prompt is asked for by its tokens.
+struct cut_page {
+  std::optional<std::uint64_t> parent;
+  words prompt;           ///< with all pages before it
+  std::size_t begin = 0;  ///< of its own tokens
+};
+
+struct cut_pages {
+  std::map<std::uint64_t, cut_page> all;
+  std::map<medium_id, std::set<std::uint64_t>> held;
+
+  [[nodiscard]] bool is_held(std::uint64_t name) const {
+    return std::ranges::any_of(held, [name](const auto& each) { return each.second.contains(name); });
+  }
+  /// Prefixes whose last block has all of its tokens in pages on this medium.
+  [[nodiscard]] std::set<words> blocks_on(medium_id medium) const {
+    std::set<words> found;
+    const auto on_medium = held.find(medium);
+    if (on_medium == held.end()) return found;
+    for (const std::uint64_t name : on_medium->second) {
+      const cut_page& page = all.at(name);
+      for (std::size_t end = (page.begin / large + 1) * large; end <= page.prompt.size(); end += large) {
+        bool is_whole = true;
+        for (std::uint64_t at = name; is_whole && all.at(at).begin + large > end;) {
+          at = *all.at(at).parent;
+          is_whole = on_medium->second.contains(at);
+        }
+        if (is_whole) found.insert(words(page.prompt.begin(), page.prompt.begin() + static_cast<std::ptrdiff_t>(end)));
+      }
+    }
+    return found;
+  }
+};
+
+std::uint32_t depth_in(const std::vector<std::set<words>>& media, const words& prompt) {
+  std::uint32_t blocks = 0;
+  for (std::size_t end = large; end <= prompt.size(); end += large, ++blocks) {
+    const words prefix(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(end));
+    if (std::ranges::none_of(media, [&](const auto& each) { return each.contains(prefix); })) break;
+  }
+  return blocks;
+}
+
+BOOST_AUTO_TEST_CASE(prompts_that_are_cut_in_different_ways_agree_with_a_strict_model) {
+  // Two pages may end in one block; either may go, from either medium, and copies without tokens come.
+  constexpr std::uint64_t first_seed = 20261125;
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    BOOST_TEST_CONTEXT("seed " << first_seed + round) {
+      std::mt19937_64 random(first_seed + round);
+      page_stream at;
+      cut_pages pages;
+      const auto tell = [&](std::uint64_t name, medium_id medium) {
+        const cut_page& page = pages.all.at(name);
+        at.page(name, page.parent, {page.prompt.begin() + static_cast<std::ptrdiff_t>(page.begin), page.prompt.end()}, medium);
+        pages.held[medium].insert(name);
+      };
+      for (int step = 0; step < 500; ++step) {
+        std::vector<std::uint64_t> known;
+        for (const auto& [name, page] : pages.all) {
+          if (pages.is_held(name)) known.push_back(name);
+        }
+        const medium_id medium = random() % 3 == 0 ? medium_id::cpu : medium_id::gpu;
+        const std::uint64_t any = known.empty() ? 0 : known[random() % known.size()];
+        const std::uint64_t what = random() % 10;
+        if (what < 5 || any == 0) {
+          cut_page made;
+          if (any != 0 && random() % 6 != 0 && pages.all.at(any).prompt.size() < 40) {
+            made.parent = any;
+            made.prompt = pages.all.at(any).prompt;
+          }
+          made.begin = made.prompt.size();
+          std::uint64_t name = 17 + made.parent.value_or(1) * 0x9E37'79B9'7F4A'7C15U;
+          for (std::size_t i = 0, size = 3 + random() % 3 * 2; i < size; ++i) {
+            made.prompt.push_back(static_cast<std::uint32_t>(100 * made.prompt.size() + random() % 8 / 7));
+            name = (name ^ made.prompt.back()) * 0x9E37'79B9'7F4A'7C15U + 1;
+          }
+          pages.all.emplace(name, made);
+          tell(name, medium);
+        } else if (what < 8) {
+          if (pages.held[medium].erase(any) == 0) continue;
+          at.remove({any}, on(medium));
+        } else if (what == 8) {
+          at.store({any}, {}, on(medium_id::cpu));
+          pages.held[medium_id::cpu].insert(any);
+        } else {
+          if (pages.held[medium].contains(any)) tell(any, medium);
+        }
+        const auto on_gpu = pages.blocks_on(medium_id::gpu);
+        const auto on_cpu = pages.blocks_on(medium_id::cpu);
+        // What has just been touched and some others; from time to time all.
+        const std::size_t asked = step % 50 == 49 ? 1 : known.size() / 6 + 1;
+        for (std::size_t i = random() % asked; i < known.size(); i += asked) {
+          const std::uint64_t name = i < asked ? any : known[i];
+          const words& prompt = pages.all.at(name).prompt;
+          BOOST_TEST_REQUIRE(at.reach(prompt, mask_of(medium_id::gpu)) == depth_in({on_gpu}, prompt), "GPU, step " << step);
+          BOOST_TEST_REQUIRE(at.reach(prompt, mask_of(medium_id::cpu)) == depth_in({on_cpu}, prompt), "CPU, step " << step);
+          BOOST_TEST_REQUIRE(at.reach(prompt) == depth_in({on_gpu, on_cpu}, prompt), "both, step " << step);
+        }
+      }
+      for (const auto& [medium, names] : pages.held) {
+        for (const std::uint64_t name : names) at.remove({name}, on(medium));
+      }
+      BOOST_TEST(at.applier->names() == 0U);
+      BOOST_TEST(at.applier->orphans() == 0U);
+      BOOST_TEST(at.tally.unknown_removals == 0U);
     }
   }
 }
