@@ -18,7 +18,8 @@ class category final : public boost::system::error_category {
       case errc::salt_not_allowed: return "the cache salt must not contain '@', '/', '\\' or NUL";
       case errc::salt_too_long: return "the cache salt is longer than 128 characters";
       case errc::keys_exhausted: return "as many keys are tracked as this coordinator may track";
-      case errc::usage_overflow: return "the bytes of all keys together are beyond what can be counted";
+      case errc::object_too_large:
+        return "an object of so many bytes is beyond what can be counted";
       case errc::quota_limit_invalid: return "invalid quota limit";
       case errc::quotas_exhausted: return "as many quotas are kept as this coordinator may keep";
       case errc::servers_exhausted: return "as many MP servers are registered as this coordinator may know";

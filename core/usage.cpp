@@ -13,8 +13,12 @@ constexpr std::uint64_t most_bytes = (std::uint64_t{1} << 63) - 1;
 
 }  // namespace
 
+std::uint64_t usage_ledger::most_object_bytes() const noexcept {
+  return most_bytes / std::max<std::uint64_t>(limits_.keys, 1);
+}
+
 result<std::uint32_t> usage_ledger::add(const object_key& key, std::uint64_t digest, std::uint64_t bytes) {
-  if (bytes > most_bytes - total_bytes_) return make_error_code(errc::usage_overflow);
+  if (bytes > most_object_bytes()) return make_error_code(errc::object_too_large);
   if (keys_.size() >= limits_.keys || keys_.bytes() >= limits_.bytes) return make_error_code(errc::keys_exhausted);
   const auto added = keys_.add(key, digest);
   if (!added) return added.error();
@@ -37,9 +41,9 @@ result<void> usage_ledger::store(const object_key& key, std::uint64_t digest, st
     return {};
   }
   tracked_key& known = keys_[id];
-  if (bytes > most_bytes - (total_bytes_ - known.bytes)) {
+  if (bytes > most_object_bytes()) {
     ++counters_.refused;
-    return make_error_code(errc::usage_overflow);
+    return make_error_code(errc::object_too_large);
   }
   (void)take_out_of_flight(id, known.piece);
   salt_state& salt = keys_.salts()[known.salt];

@@ -54,7 +54,10 @@ class usage_ledger {
   usage_ledger() : usage_ledger(limits{}) {}
   explicit usage_ledger(const limits& with) : limits_(with) {}
 
-  /// Errors: `keys_exhausted`, `usage_overflow` (over 2^63 - 1 bytes in all); then nothing has changed but `refused`.
+  /// The most bytes of one object: so many that `limits::keys` of them still make a sum below 2^63. Nobody's object keeps others out.
+  [[nodiscard]] std::uint64_t most_object_bytes() const noexcept;
+
+  /// Errors: `keys_exhausted`, `object_too_large` (over `most_object_bytes`); then nothing has changed but `refused`.
   result<void> store(const object_key& key, std::uint64_t bytes) { return store(key, key_digest(key), bytes); }
   /// False when the key is unknown.
   bool lookup(const object_key& key) { return lookup(key, key_digest(key)); }

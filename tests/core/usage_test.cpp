@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(the_bounds_refuse_and_count) {
   (void)ledger.store(key("2"), 1);
 
   BOOST_TEST((ledger.store(key("3"), 1).error() == make_error_code(errc::keys_exhausted)));
-  BOOST_TEST((ledger.store(key("2"), ~std::uint64_t{0}).error() == make_error_code(errc::usage_overflow)));
+  BOOST_TEST((ledger.store(key("2"), ~std::uint64_t{0}).error() == make_error_code(errc::object_too_large)));
   BOOST_TEST(ledger.store(key("2"), 5).has_value());
 
   BOOST_TEST(ledger.total_bytes() == 6U);
@@ -132,6 +132,18 @@ BOOST_AUTO_TEST_CASE(the_bounds_refuse_and_count) {
   usage_ledger small({.bytes = 1});
   (void)small.store(key("1"), 1);
   BOOST_TEST((small.store(key("2"), 1).error() == make_error_code(errc::keys_exhausted)));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_s_object_keeps_those_of_others_out) {
+  // One mistyped size would have left the sum without room, and the quotas of all tenants without effect.
+  usage_ledger ledger({.keys = 3});
+  const std::uint64_t most = ledger.most_object_bytes();
+  BOOST_TEST((ledger.store(key("1"), most + 1).error() == make_error_code(errc::object_too_large)));
+  for (const char* each : {"1", "2", "3"}) BOOST_TEST(ledger.store(key(each), most).has_value());
+  BOOST_TEST((ledger.store(key("3"), most + 1).error() == make_error_code(errc::object_too_large)));
+
+  BOOST_TEST(ledger.total_bytes() == 3 * most);
+  BOOST_TEST(most > (std::uint64_t{1} << 60));
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_used_again) {
