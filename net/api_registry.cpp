@@ -12,10 +12,13 @@
 namespace kvc::net {
 namespace {
 
-refusal refusal_for(const error_code& failed, const core::registration& wanted) {
+refusal refusal_for(const error_code& failed, const core::registration& wanted, const core::catalog& partitions) {
   if (failed == core::errc::seed_conflict) {
-    return {refusal_kind::invalid_value,
-            "hash_seed " + std::to_string(wanted.hash_seed) + " differs from the seed this partition already uses", "hash_seed"};
+    const auto now = partitions.view().get();
+    const core::partition_view* const there = now->find(wanted.partition);
+    std::string why = "hash_seed " + std::to_string(wanted.hash_seed) + " differs from the seed other publishers of this partition use";
+    if (there != nullptr) why += ", " + std::to_string(there->partition->seed());
+    return {refusal_kind::invalid_value, std::move(why), "hash_seed"};
   }
   if (failed == errc::draining) return {refusal_kind::draining, "the server is shutting down"};
   if (failed == errc::invalid_endpoint) return {refusal_kind::invalid_value, "the endpoint cannot be used", "endpoint"};
@@ -32,7 +35,7 @@ std::string removed_name(const core::worker_key& key) {
 
 asio::awaitable<http_reply> register_publisher(const api_context& context, registration_request wanted, wire_form form) {
   const result<fleet_service::added> added = co_await context.fleet.add(wanted.registration);
-  if (added.has_error()) co_return reply_with(refusal_for(added.error(), wanted.registration), form);
+  if (added.has_error()) co_return reply_with(refusal_for(added.error(), wanted.registration, context.catalog), form);
 
   std::string body;
   answer_writer out(body, form);

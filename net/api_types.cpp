@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "net/endpoint_host.hpp"
 #include "net/field_rules.hpp"
 
 namespace kvc::net {
@@ -54,6 +55,12 @@ void read_endpoint(field_rules& rules, member which, bool is_required, std::stri
   rules.refuse(refusal_kind::invalid_value, name + " must be tcp://host:port, tcp://[v6]:port or ipc://path", name);
 }
 
+/// Names of interfaces can be bound, names of hosts cannot. An interface with a dot in its name has a number behind it (a VLAN's).
+bool is_host_name(std::string_view name) noexcept {
+  const std::size_t dot = name.rfind('.');
+  return name == "localhost" || (dot != std::string_view::npos && name.find_first_not_of("0123456789", dot + 1) != std::string_view::npos);
+}
+
 /// Nobody can be connected to at every address, which is what engines are told to bind and what is copied from their configuration.
 void read_meeting_point(field_rules& rules, const core::registration& wanted) {
   constexpr std::string_view every_address = "tcp://*:";
@@ -64,6 +71,11 @@ void read_meeting_point(field_rules& rules, const core::registration& wanted) {
   };
   if (!wanted.bind && wanted.endpoint.starts_with(every_address)) refuse("endpoint", ", or bind: true when it connects to us");
   if (wanted.replay_endpoint.starts_with(every_address)) refuse("replay_endpoint", "");
+  if (wanted.bind && is_host_name(name_in_endpoint(wanted.endpoint))) {
+    rules.refuse(refusal_kind::invalid_value,
+                 "endpoint is to be bound here, which takes an address or an interface of this host, or *, and no name of a host",
+                 "endpoint");
+  }
 }
 
 checked must_be_object(const request_item& item) {

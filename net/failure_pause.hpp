@@ -15,7 +15,9 @@ class failure_pause {
   static constexpr milliseconds usual_longest{30'000};
 
   /// `shortest`: above 0; the pause behind the first failure, and the longest one if it is longer than that usually is.
-  explicit failure_pause(milliseconds shortest) : shortest_(shortest), longest_(std::max(shortest, usual_longest)), next_(shortest) {}
+  explicit failure_pause(milliseconds shortest) : failure_pause(shortest, usual_longest) {}
+  failure_pause(milliseconds shortest, milliseconds longest)
+      : shortest_(shortest), longest_(std::max(shortest, longest)), next_(shortest) {}
 
   /// After a failure of work that has lasted so long.
   [[nodiscard]] milliseconds next(std::chrono::steady_clock::duration lasted) noexcept {
@@ -24,6 +26,8 @@ class failure_pause {
     next_ = std::min(2 * next_, longest_);
     return now;
   }
+  /// It has gone well.
+  void reset() noexcept { next_ = shortest_; }
 
  private:
   milliseconds shortest_;

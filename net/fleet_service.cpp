@@ -33,6 +33,11 @@ asio::awaitable<listener_pointer> open_stream(lane* home, zmq_engine* engine, co
   co_return listener;
 }
 
+/// Whether the new stream cannot open its socket while the old one has its own: both want to be bound to one address.
+bool stands_in_the_way(const core::registration& old, const core::registration& wanted) {
+  return old.bind && wanted.bind && old.endpoint == wanted.endpoint;
+}
+
 std::string key_text(const core::worker_key& key) {
   return key.instance + "|" + key.tenant + "|" + std::to_string(key.rank.get());
 }
@@ -84,6 +89,14 @@ struct fleet_service::state {
 
   core::published<fleet_view> view;
 
+  /// Whether the stream is all that keeps the partition under the seed it has.
+  [[nodiscard]] bool is_alone(const entry& which, const core::partition_key& in) const {
+    const auto now = catalog->view().get();
+    const core::partition_view* const there = now->find(in);
+    return which.listener && there != nullptr &&
+           std::ranges::all_of(there->members, [&](const core::member& each) { return each.id == which.info->worker; });
+  }
+
   void publish() {
     auto next = std::make_shared<fleet_view>();
     next->reserve(entries.size());
@@ -113,7 +126,9 @@ struct fleet_service::state {
       generation = existing->second.info->generation.get() + 1;
       old = existing->second;
     }
-    if (!catalog->accepts(wanted.partition, wanted.hash_seed)) co_return error_code(core::errc::seed_conflict);
+    const bool is_seed_known = catalog->accepts(wanted.partition, wanted.hash_seed);
+    if (!is_seed_known && !(old && is_alone(*old, wanted.partition))) co_return error_code(core::errc::seed_conflict);
+    const bool ends_first = old && old->listener && (!is_seed_known || stands_in_the_way(old->info->registration, wanted));
     const auto worker = numbers->next();
     if (!worker) co_return error_code(core::errc::workers_exhausted);
 
@@ -142,6 +157,10 @@ struct fleet_service::state {
     std::exception_ptr failed;
     try {
       publish();
+      if (ends_first) {
+        entry before = *std::exchange(old, std::nullopt);
+        co_await end(std::move(before));
+      }
       listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, listed_as),
                                          detached_from_cancellation());
     } catch (const std::invalid_argument&) {  // an event of another stream opened the partition under another seed a moment ago

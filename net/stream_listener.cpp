@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 constexpr std::chrono::seconds longest_lookup_pause{5};
+constexpr std::chrono::milliseconds shortest_binding_pause{20};
 /// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
 /// better than this.
 constexpr std::chrono::milliseconds longest_unlooked{10};
@@ -49,6 +50,7 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
       lookup_pause_(std::min<std::chrono::milliseconds>(longest_lookup_pause, 5 * settings.idle_check)),
       lookup_(home.context.get_executor()),
       failures_(settings.idle_check),
+      binding_(shortest_binding_pause, settings.idle_check),
       pause_(home.context),
       ended_(home.context, asio::steady_timer::time_point::max()) {}
 

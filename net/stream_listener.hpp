@@ -76,7 +76,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] asio::awaitable<result<std::string>> located(const std::string& endpoint);
   /// One try to get a socket, and a rest when there is none.
   [[nodiscard]] asio::awaitable<void> come_by_socket();
-  [[nodiscard]] asio::awaitable<bool> find_and_open();
+  [[nodiscard]] asio::awaitable<error_code> find_and_open();
   [[nodiscard]] error_code open(const std::string& endpoint);
   /// Lets go of the socket, and of the address of the replay endpoint with it: the publisher may have moved.
   void drop_transport();
@@ -122,6 +122,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   const std::chrono::milliseconds lookup_pause_;  ///< before a publisher that cannot be reached is looked up anew
   name_lookup lookup_;
   failure_pause failures_;
+  failure_pause binding_;     ///< while the address is taken
   asio::steady_timer pause_;  ///< of `rest`
   bool stopping_ = false;
   bool has_ended_ = false;

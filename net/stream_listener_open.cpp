@@ -34,32 +34,34 @@ asio::awaitable<void> stream_listener::rest(std::chrono::milliseconds pause) {
 }
 
 asio::awaitable<void> stream_listener::come_by_socket() {
-  const bool is_open = co_await find_and_open();
+  const error_code failed = co_await find_and_open();
   if (stopping_) co_return;
-  if (is_open) {  // whatever asked for a fresh one has it
+  if (!failed) {  // whatever asked for a fresh one has it
+    binding_.reset();
     wants_another_socket_ = false;
     (void)machine_.take_wants_fresh_transport();
     co_return;
   }
   machine_.on_connection(false, breaks_.told(), clock::now());  // without a socket there is nothing to ask how the connection is
   news_.show(machine_);
-  co_await rest(settings_->idle_check);  // e.g. the address to bind is still taken: try again
+  // Our own last socket may have the address for some moments more, as the transport closes it on a thread of its own.
+  co_await rest(failed == errc::address_in_use ? binding_.next(clock::duration()) : settings_->idle_check);
   machine_.on_quiet(clock::now());
 }
 
-asio::awaitable<bool> stream_listener::find_and_open() {
+asio::awaitable<error_code> stream_listener::find_and_open() {
   const core::registration& from = service_->registration;
   result<std::string> live = from.endpoint;
   if (!from.bind) live = co_await located(from.endpoint);
-  if (stopping_) co_return false;
+  if (stopping_) co_return error_code(errc::cancelled);
   const error_code failed = live ? open(*live) : live.error();
   if (!failed) {
     opened_at_ = clock::now();  // not before the look-up: a publisher gets all of its time to answer, however long that took
     news_.has_opened();
-    co_return true;
+  } else if (failed != errc::cancelled) {
+    news_.cannot_open(failed);
   }
-  if (failed != errc::cancelled) news_.cannot_open(failed);
-  co_return false;
+  co_return failed;
 }
 
 error_code stream_listener::open(const std::string& endpoint) {

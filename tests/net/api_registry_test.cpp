@@ -148,6 +148,38 @@ BOOST_AUTO_TEST_CASE(refuses_registrations_by_field) {
   const raw_answer conflict = service.join("b", 0, "vLLM", R"(,"hash_seed":7)");
   BOOST_TEST(conflict.status == 400);
   BOOST_TEST(has(conflict, R"("field":"hash_seed")"));
+  BOOST_TEST(has(conflict, "use, 1337"), conflict.body);
+}
+
+BOOST_AUTO_TEST_CASE(the_only_publisher_of_a_partition_may_change_its_seed) {
+  // Nobody else's hashes are contradicted, and the registration could not be mended otherwise.
+  api_fixture service;
+  service.join("a");
+  const raw_answer changed = service.join("a", 0, "vLLM", R"(,"hash_seed":7)");
+  BOOST_TEST(changed.status == 200);
+  BOOST_TEST(has(changed, R"("replaced":true)"), changed.body);
+  BOOST_TEST(has(service.get("/services"), R"("count":1)"));
+
+  BOOST_TEST(service.join("b", 0, "vLLM", R"(,"hash_seed":7)").status == 200);
+  const raw_answer conflict = service.join("a", 0, "vLLM", R"(,"hash_seed":8)");
+  BOOST_TEST(conflict.status == 400);
+  BOOST_TEST(has(conflict, "use, 7"), conflict.body);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_bound_here_has_no_name_of_a_host) {
+  api_fixture service;
+  const auto ask = [&](std::string_view endpoint) {
+    std::string body(seed_registration);
+    body.replace(body.find("tcp://1.1.1.1:5557"), 18, endpoint);
+    body.insert(1, R"("bind": true,)");
+    return service.post("/register", body);
+  };
+  for (const char* each : {"tcp://engine-1.cluster.local:15557", "tcp://localhost:15557"}) {
+    const raw_answer refused = ask(each);
+    BOOST_TEST(refused.status == 400, each);
+    BOOST_TEST(has(refused, R"("field":"endpoint")"), refused.body);
+  }
+  for (const char* each : {"tcp://eth0:15557", "tcp://eth0.100:15557", "tcp://127.0.0.1:15557"}) BOOST_TEST(ask(each).status == 200, each);
 }
 
 BOOST_AUTO_TEST_CASE(unregisters_by_rank_tenant_and_class) {

@@ -140,6 +140,30 @@ BOOST_FIXTURE_TEST_CASE(a_stream_that_cannot_open_another_socket_is_not_connecte
   BOOST_TEST(eventually([&] { return state() == stream_state::stale; }));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_registration_that_is_changed_gets_the_address_of_its_predecessor, patient_fixture) {
+  // Which is bound there until it has ended; a pause that is as long as that of an idle stream is time in which nothing is heard.
+  const kvc::test::held_port port;
+  fake_publisher caller(engine, context, {.endpoint = "tcp://127.0.0.1:" + std::to_string(port.number()), .connects = true});
+  auto wanted = registration(caller);
+  wanted.bind = true;
+  wanted.replay_endpoint.clear();
+  std::uint64_t name = 100;
+  const auto is_heard = [&](std::uint32_t tokens) {
+    caller.publish(stored_payload({++name}, {}, tokens_from(tokens, 1)));
+    return depth(tokens_from(tokens, 1)) == 1;
+  };
+  BOOST_REQUIRE(await(fleet.add(wanted)));
+  BOOST_REQUIRE(eventually([&] { return is_heard(0); }));
+
+  wanted.after_loss = kvc::core::loss_policy::keep;
+  const auto changed = await(fleet.add(wanted));
+
+  BOOST_REQUIRE(changed);
+  BOOST_TEST(changed->replaced);
+  BOOST_TEST(eventually([&] { return is_heard(4); }));
+  BOOST_TEST(service()->generation.get() == 2U);
+}
+
 BOOST_FIXTURE_TEST_CASE(who_is_unregistered_does_not_wait_for_the_next_try, patient_fixture) {
   add_without_socket();
   BOOST_TEST(ends(fleet.remove({.tenant = "default", .instance = "engine-1", .rank = {}, .kind = {}})));
