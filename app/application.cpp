@@ -38,6 +38,8 @@ net::coordinator_settings coordinator_settings_of(const settings& values) {
 /// What the stores share with everybody else.
 net::store_settings store_settings_of(const settings& values) {
   net::store_settings wanted = values.stores;
+  // Whoever waits hears what there is by then, which is more than that the answer took too long.
+  wanted.exist_wait = std::min(wanted.exist_wait, values.http.handler_timeout * 5 / 6);
   wanted.auth_tokens = values.http.auth_tokens;
   wanted.auth_read_tokens = values.http.auth_read_tokens;
   return wanted;

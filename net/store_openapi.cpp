@@ -27,7 +27,8 @@ constexpr std::string_view schemas = R"json("Probe":{"type":"object","descriptio
 "StoreRemoved":{"type":"object","required":["status","backend_id"],"properties":{"status":{"type":"string"},"backend_id":{"type":"string"}}},
 "Stores":{"type":"object","required":["count","stores"],"properties":{"count":{"type":"integer"},"stores":{"type":"array","items":{
  "type":"object","properties":{"backend_id":{"type":"string"},"type":{"type":"string"},"url":{"type":"string"},
- "reachable":{"type":"boolean","description":"Whether the last look at it was answered"},"objects":{"type":"integer"},
+ "reachable":{"type":["boolean","null"],"description":"Whether the last look at it was answered; null: none has ended"},
+ "objects":{"type":"integer"},
  "queued":{"type":"integer","description":"Orders that wait for their turn"},"running":{"type":"integer"},
  "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},)json";
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,7 +62,13 @@ class store_reconciler final : public truth_sink {
 
   /// Whether the last look at the backend's store was answered, as far as it has one. Not before the first answer.
   [[nodiscard]] bool is_reachable(std::uint32_t backend) const noexcept override {
-    return reach_[backend].load(std::memory_order_relaxed) == reach::fine;
+    const reach known = reach_[backend].load(std::memory_order_relaxed);
+    return known == reach::fine || known == reach::unasked;
+  }
+  /// Whether the last look at a registered store was answered; absent: none has ended, or nothing is read again at all. From anywhere.
+  [[nodiscard]] std::optional<bool> last_look(std::uint32_t backend) const noexcept {
+    const reach known = reach_[backend].load(std::memory_order_relaxed);
+    return known == reach::fine || known == reach::away ? std::optional(known == reach::fine) : std::nullopt;
   }
   /// Who is told that a store answers after it had not. `tell` is called on the home lane; to be called before there are any stores.
   void call_on_return(std::function<void(std::uint32_t backend)> tell) { tell_of_return_ = std::move(tell); }
@@ -93,7 +100,7 @@ class store_reconciler final : public truth_sink {
   };
 
   /// What is known of a store.
-  enum class reach : std::uint8_t { fine, unknown, away };
+  enum class reach : std::uint8_t { unasked, fine, unknown, away };  ///< unasked: it never is
 
   void remember(std::uint32_t backend, std::string_view tenant, std::vector<std::string> keys, std::size_t most);
   void keep(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys, std::size_t most);

@@ -169,14 +169,14 @@ void store_reconciler::note_answer(std::uint32_t backend, std::span<const placem
 
 asio::awaitable<void> store_reconciler::keep_true(std::shared_ptr<promotion_target> target) {
   const std::uint64_t number = ++watches_[target->backend];
-  reach_[target->backend].store(settings_.reconcile_rate == 0 ? reach::fine : reach::unknown, std::memory_order_relaxed);
+  reach_[target->backend].store(settings_.reconcile_rate == 0 ? reach::unasked : reach::unknown, std::memory_order_relaxed);
   return watch(std::move(target), number);
 }
 
 void store_reconciler::end_of(std::uint32_t backend) {
   ++watches_[backend];  // whoever looks at it still has nothing to say any more
   touched_.erase(backend);
-  reach_[backend].store(reach::fine, std::memory_order_relaxed);
+  reach_[backend].store(reach::unasked, std::memory_order_relaxed);
 }
 
 asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> target, std::uint64_t number) {

@@ -198,7 +198,8 @@ asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http
     }
   } at_end{here, promotions_, wait};
   own.lookup.run(own.request, own.answer, own.request.wait_ms != 0 ? wait : nullptr);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(own.request.wait_ms);
+  const auto wanted = std::chrono::milliseconds(own.request.wait_ms);
+  const auto until = std::chrono::steady_clock::now() + std::min(wanted, settings_.exist_wait);
   const auto left = [&wait] {
     const std::lock_guard holding(wait->lock);
     return wait->left;
@@ -345,7 +346,9 @@ http_reply store_service::list_stores(const http_request& request) const {
     out.member("backend_id", backend);
     out.member("type", to_string(each.as.type));
     out.member("url", each.as.url_text);
-    out.member("reachable", truth_.is_reachable(number));
+    const std::optional<bool> is_reachable = truth_.last_look(number);
+    out.key("reachable");
+    is_reachable ? out.boolean(*is_reachable) : out.nothing();
     out.member("objects", objects);
     out.member("queued", each.target->queue.size());
     out.member("running", each.target->runners);

@@ -13,6 +13,7 @@ struct store_settings {
   std::size_t max_objects = 100'000'000;                ///< of all stores that share a table
   std::size_t max_key_bytes = 1'024;                    ///< longer keys are no keys
   std::size_t exist_max_keys = 16'384;                  ///< of one request
+  std::chrono::milliseconds exist_wait{25'000};         ///< a probe that wants to wait for longer is answered then
   std::chrono::milliseconds prefetch_dedup{30'000};     ///< how long a promoted object is left alone
   std::chrono::milliseconds prefetch_cooldown{5'000};   ///< and one whose promotion failed
   std::chrono::milliseconds prefetch_deadline{10'000};  ///< of one promotion

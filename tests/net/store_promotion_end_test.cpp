@@ -44,6 +44,16 @@ struct crowded_fixture : promotion_fixture {
   crowded_fixture() : promotion_fixture(settings()) {}
 };
 
+/// Nobody is let wait for long.
+struct impatient_fixture : promotion_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = lasting_fixture::settings();
+    with.exist_wait = std::chrono::milliseconds(50);
+    return with;
+  }
+  impatient_fixture() : promotion_fixture(settings()) {}
+};
+
 /// Whether stores answer is found out.
 struct watchful_fixture : promotion_fixture {
   static net::store_settings settings() {
@@ -103,6 +113,15 @@ BOOST_FIXTURE_TEST_CASE(what_a_cleared_store_has_again_is_promoted_again, promot
   BOOST_REQUIRE(becomes(R"({"key":"ssd"})", R"({"exists":1})"));
 
   BOOST_TEST(prefetch(R"(,"wait_ms":10000)") == started);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_wants_to_wait_for_longer_than_anybody_may_hears_what_there_is_by_then, impatient_fixture) {
+  // The server's own deadline would have said 503, and nothing of the keys.
+  add_store(master.url());
+  master.hold();
+  BOOST_TEST(prefetch(R"(,"wait_ms":25000)") == started);
+  BOOST_TEST(ended("accepted") == 0);
+  master.resume();
 }
 
 BOOST_FIXTURE_TEST_CASE(what_we_gave_up_is_no_failure_of_the_object, promotion_fixture) {
