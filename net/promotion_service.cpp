@@ -30,9 +30,13 @@ core::promotion_gate::rules rules_of(const store_settings& settings) {
   return rules;
 }
 
+/// Whoever is asked to leave when it suits, leaves at once. A group of coroutines hands on the first such wish only, and its members hear no
+/// other kind than this.
+asio::cancellation_type at_once(asio::cancellation_type wish) noexcept {
+  return wish == asio::cancellation_type::none ? wish : asio::cancellation_type::terminal;
+}
+
 asio::awaitable<void> until_stopped(std::shared_ptr<promotion_target> target) {
-  // A stop of the lane ends this wait, and with it the executor's call.
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   error_code woken;
   while (!target->is_stopping) {
@@ -209,7 +213,7 @@ void promotion_service::note_length(promotion_target& target, steady::duration t
 
 asio::awaitable<void> promotion_service::run(std::shared_ptr<promotion_target> target) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::reset_cancellation_state(at_once);
   while (!target->queue.empty()) {
     promotion_order order = take_next(*target);
     co_await carry_out(target, std::move(order));

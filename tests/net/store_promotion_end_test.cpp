@@ -115,6 +115,15 @@ BOOST_FIXTURE_TEST_CASE(what_a_cleared_store_has_again_is_promoted_again, promot
   BOOST_TEST(prefetch(R"(,"wait_ms":10000)") == started);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_stop_does_not_wait_for_a_promotion, lasting_fixture) {
+  // It went on until its deadline: of two coroutines that were asked to leave, only the one that looks for it did.
+  add_store(master.url());
+  master.hold();
+  BOOST_REQUIRE(prefetch() == started);
+  BOOST_TEST(lanes.stop(std::chrono::seconds(10)));
+  master.resume();
+}
+
 BOOST_FIXTURE_TEST_CASE(who_wants_to_wait_for_longer_than_anybody_may_hears_what_there_is_by_then, impatient_fixture) {
   // The server's own deadline would have said 503, and nothing of the keys.
   add_store(master.url());
