@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/errc.hpp"
+#include "net/short_slices.hpp"
 #include "net/waiting_place.hpp"
 
 namespace kvc::net {
@@ -34,6 +35,7 @@ void lane_turns::pass_on(const asio::any_io_executor& executor) {
     is_passing_ = false;
     return;
   }
+  give_way();
   waiting_.front()->call();
   asio::post(executor, [this, executor] { pass_on(executor); });
 }

@@ -17,8 +17,10 @@ namespace asio = boost::asio;
 /// once in a while, a query would wait for a piece of work of each of them, several times over.
 /// Story: whoever has worked for `length` awaits `next`. Those that wait are let go on one by one, in the order they came, and between two
 /// of them the lane looks at its sockets and timers and does what is ready there. So a query waits for one turn at a time, however many
-/// streams are behind. Nobody is interrupted: who works in long pieces makes long turns. Lane: all members on the lane's thread. Must
-/// outlive the coroutines that wait in it.
+/// streams are behind. Nobody is interrupted: who works in long pieces makes long turns. Between two turns the lane also lets other threads
+/// of its CPU go first (see `give_way`): a lane that has always more to do would share it with the transport's threads in stretches of
+/// 4 ms, as the kernel's clock ticks, and what they have to do grows meanwhile. Lane: all members on the lane's thread. Must outlive the
+/// coroutines that wait in it.
 class lane_turns {
  public:
   /// Of one turn. Short beside what a query may take, long beside what changing over costs (about a microsecond).

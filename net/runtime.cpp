@@ -14,6 +14,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "net/log.hpp"
+#include "net/short_slices.hpp"
 
 namespace kvc::net {
 
@@ -37,6 +38,7 @@ namespace {
 
 /// A handler that throws is a broken invariant of that handler, not of the service: log it and go on serving.
 void run_lane(lane& self) {
+  ask_for_slices(shortest_slice);  // whoever asks a lane for something should not wait for a tick of the kernel's clock
   for (;;) {
     try {
       self.context.run();

@@ -1,6 +1,7 @@
 #include "net/short_slices.hpp"
 
 #include <cstdint>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +31,10 @@ void ask_for_slices(std::chrono::nanoseconds length) noexcept {
   wanted.flags &= reset_on_fork;
   wanted.runtime = static_cast<std::uint64_t>(length.count());
   static_cast<void>(::syscall(SYS_sched_setattr, 0, &wanted, 0));
+}
+
+void give_way() noexcept {
+  ::sched_yield();
 }
 
 short_slices::short_slices(std::chrono::nanoseconds length) noexcept {

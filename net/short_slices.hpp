@@ -1,4 +1,4 @@
-// Short turns on a shared CPU, for threads that have little to do and are waited for.
+// Short turns on a shared CPU, for threads that are waited for.
 #pragma once
 
 #include <chrono>
@@ -22,5 +22,10 @@ class short_slices {
 
 /// Asks for slices of `length` for the calling thread from now on; zero: the kernel's own. Same limits.
 void ask_for_slices(std::chrono::nanoseconds length) noexcept;
+
+/// Lets other threads that wait for this CPU have it first; returns at once where none does. To be called now and then by a thread that
+/// never waits, between two pieces of its work. It costs the caller up to a slice of its share of the CPU (Linux from 6.18 on), so that it
+/// should have asked for short ones.
+void give_way() noexcept;
 
 }  // namespace kvc::net
