@@ -42,10 +42,9 @@ seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed) {
 }
 
 seq_hash seq_hash_in(const run_column& column, seq_hash first, std::uint32_t offset, std::uint64_t seed) {
-  const std::uint32_t group = offset / blocks_per_mark;
-  if (offset % blocks_per_mark == blocks_per_mark - 1) return seq_hash{column.marks()[group]};
-  seq_hash rolled = group == 0 ? first : seq_hash{column.marks()[group - 1]};
-  for (std::uint32_t i = group == 0 ? 1 : group * blocks_per_mark; i <= offset; ++i) {
+  const std::uint32_t marks = marks_of(offset + 1);
+  seq_hash rolled = marks == 0 ? first : seq_hash{column.marks()[marks - 1]};
+  for (std::uint32_t i = marks == 0 ? 1 : blocks_of_marks(marks); i <= offset; ++i) {
     rolled = roll(rolled, local_hash{column.locals()[i]}, seed);
   }
   return rolled;

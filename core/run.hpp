@@ -18,11 +18,26 @@ namespace kvc::core {
 
 /// Longest run. A longer chain goes on in a child run, so that cutting, growing and naming a run are bounded pieces of work.
 inline constexpr std::uint32_t max_run_blocks = 4'096;
-/// Every so many blocks a column keeps the sequence hash, so that the hash of any block is at most this many rolls away.
+/// Every so many blocks a column keeps the sequence hash, a mark, so that the hash of any block is at most this many rolls away.
 inline constexpr std::uint32_t blocks_per_mark = 16;
+/// The same of the first `early_blocks` of a run, behind which most branches stand: prompts that begin alike part early.
+inline constexpr std::uint32_t blocks_per_early_mark = 8;
+inline constexpr std::uint32_t early_blocks = 128;
+static_assert(blocks_per_mark % blocks_per_early_mark == 0 && early_blocks % blocks_per_mark == 0);
 
-/// The local hashes of a run; marks: sequence hashes of blocks 15, 31, 47 ...; and, where they pay, digests of blocks 0 to 255, 256 to 511
-/// ... Elements below `length` never change.
+/// How many marks the first `length` blocks of a run have.
+[[nodiscard]] constexpr std::uint32_t marks_of(std::uint32_t length) noexcept {
+  if (length <= early_blocks) return length / blocks_per_early_mark;
+  return early_blocks / blocks_per_early_mark + (length - early_blocks) / blocks_per_mark;
+}
+/// How many blocks of a run its first `marks` marks stand for.
+[[nodiscard]] constexpr std::uint32_t blocks_of_marks(std::uint32_t marks) noexcept {
+  constexpr std::uint32_t early = early_blocks / blocks_per_early_mark;
+  return marks <= early ? marks * blocks_per_early_mark : early_blocks + (marks - early) * blocks_per_mark;
+}
+
+/// The local hashes of a run; marks: sequence hashes of blocks 7, 15, 23 ... 127, 143, 159 ...; and, where they pay, digests of blocks 0 to
+/// 255, 256 to 511 ... Elements below `length` never change.
 struct run_column {
   std::uint32_t capacity = 0;
   std::atomic<std::uint32_t> length{0};
@@ -31,10 +46,10 @@ struct run_column {
   [[nodiscard]] const std::uint64_t* locals() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
   [[nodiscard]] std::uint64_t* marks() noexcept { return locals() + capacity; }
   [[nodiscard]] const std::uint64_t* marks() const noexcept { return locals() + capacity; }
-  [[nodiscard]] std::uint64_t* digests() noexcept { return marks() + capacity / blocks_per_mark; }
-  [[nodiscard]] const std::uint64_t* digests() const noexcept { return marks() + capacity / blocks_per_mark; }
-  [[nodiscard]] static std::size_t bytes_for(std::uint32_t capacity) noexcept {
-    return sizeof(run_column) + (capacity + capacity / blocks_per_mark + capacity / blocks_per_digest) * sizeof(std::uint64_t);
+  [[nodiscard]] std::uint64_t* digests() noexcept { return marks() + marks_of(capacity); }
+  [[nodiscard]] const std::uint64_t* digests() const noexcept { return marks() + marks_of(capacity); }
+  [[nodiscard]] static constexpr std::size_t bytes_for(std::uint32_t capacity) noexcept {
+    return sizeof(run_column) + (capacity + marks_of(capacity) + capacity / blocks_per_digest) * sizeof(std::uint64_t);
   }
 };
 

@@ -19,11 +19,16 @@ std::uint32_t narrow(std::size_t blocks) noexcept { return static_cast<std::uint
 
 constexpr std::size_t directory_bytes_per_run = 64;  ///< a node of the map, a share of its buckets, an entry of the finder
 
-constexpr std::uint32_t most_first_blocks = 31;
+constexpr std::uint32_t first_blocks_per_line = 7;  ///< with their share of the marks, and of the head of the column
+constexpr std::uint32_t most_first_blocks = 35;
+static_assert(run_column::bytes_for(most_first_blocks) == most_first_blocks / first_blocks_per_line * 64);
 
-/// Room in the first column of a run that begins with so many blocks: what fills its last line of 64 bytes, the head of the column included. A
-/// longer run begins with a column of its own, since the first one goes only with its run and most long runs outgrow what they begin with.
-std::uint32_t first_capacity(std::uint32_t blocks) noexcept { return blocks > most_first_blocks ? 7 : (blocks + 1 + 7) / 8 * 8 - 1; }
+/// Room in the first column of a run that begins with so many blocks: what fills its last line of 64 bytes. A longer run begins with a column
+/// of its own, since the first one goes only with its run and most long runs outgrow what they begin with.
+std::uint32_t first_capacity(std::uint32_t blocks) noexcept {
+  constexpr std::uint32_t per_line = first_blocks_per_line;
+  return blocks > most_first_blocks ? per_line : (blocks + per_line - 1) / per_line * per_line;
+}
 
 std::uint32_t rounded(std::uint32_t blocks) noexcept { return std::min((blocks + 15) / 16 * 16, max_run_blocks); }
 
@@ -34,10 +39,12 @@ std::uint32_t run_bytes(std::uint32_t capacity) noexcept {
 /// Writes `locals` from `start` on, the marks that fall among them and the digests that they complete; answers the hash of the last one.
 seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::span<const local_hash> locals, std::uint64_t seed) {
   std::memcpy(column.locals() + start, locals.data(), locals.size_bytes());
-  for (std::uint32_t i = 0; i < locals.size(); ++i) {
-    const std::uint32_t offset = start + i;
-    if (offset != 0) rolled = roll(rolled, locals[i], seed);
-    if (offset % blocks_per_mark == blocks_per_mark - 1) column.marks()[offset / blocks_per_mark] = rolled.get();
+  std::uint32_t marks = marks_of(start);
+  for (std::uint32_t offset = start, next_mark = blocks_of_marks(marks + 1) - 1; offset < start + locals.size(); ++offset) {
+    if (offset != 0) rolled = roll(rolled, locals[offset - start], seed);
+    if (offset != next_mark) continue;
+    column.marks()[marks++] = rolled.get();
+    next_mark = blocks_of_marks(marks + 1) - 1;
   }
   if (digests_pay()) {
     const std::uint32_t whole = (start + narrow(locals.size())) / blocks_per_digest;
@@ -50,7 +57,7 @@ seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::spa
 /// What a column has for its first `length` blocks, into one that takes its place.
 void copy_blocks(const run_column& from, std::uint32_t length, run_column& to) {
   std::memcpy(to.locals(), from.locals(), length * sizeof(std::uint64_t));
-  std::memcpy(to.marks(), from.marks(), length / blocks_per_mark * sizeof(std::uint64_t));
+  std::memcpy(to.marks(), from.marks(), marks_of(length) * sizeof(std::uint64_t));
   if (digests_pay()) std::memcpy(to.digests(), from.digests(), length / blocks_per_digest * sizeof(std::uint64_t));
 }
 

@@ -14,10 +14,13 @@ std::uint32_t sequence_walk::common(const run& in, const run_column& column, std
       std::min<std::size_t>(column.length.load(std::memory_order_acquire), query_.size() - at));
   if (longest == 0 || query_[at] != in.first_hash) return 0;
   // Equal hashes mean equal prefixes, so whole groups are skipped by their marks and only the last one is rolled through.
-  std::uint32_t group = 0;
-  while ((group + 1) * blocks_per_mark <= longest && query_[at + (group + 1) * blocks_per_mark - 1].get() == column.marks()[group]) ++group;
-  seq_hash rolled = group == 0 ? in.first_hash : seq_hash{column.marks()[group - 1]};
-  std::uint32_t length = std::max<std::uint32_t>(group * blocks_per_mark, 1);
+  std::uint32_t marks = 0;
+  for (const std::uint32_t most = marks_of(longest);
+       marks < most && query_[at + blocks_of_marks(marks + 1) - 1].get() == column.marks()[marks];) {
+    ++marks;
+  }
+  seq_hash rolled = marks == 0 ? in.first_hash : seq_hash{column.marks()[marks - 1]};
+  std::uint32_t length = std::max<std::uint32_t>(blocks_of_marks(marks), 1);
   for (; length < longest; ++length) {
     rolled = roll(rolled, local_hash{column.locals()[length]}, seed_);
     if (query_[at + length] != rolled) break;
