@@ -37,17 +37,27 @@ static_assert(blocks_per_mark % blocks_per_early_mark == 0 && early_blocks % blo
 }
 
 /// The local hashes of a run; marks: sequence hashes of blocks 7, 15, 23 ... 127, 143, 159 ...; and, where they pay, digests of blocks 0 to
-/// 255, 256 to 511 ... Elements below `length` never change.
+/// 255, 256 to 511 ... Elements below `length` never change. Marks follow from the local hashes and are written when somebody first asks
+/// for a hash behind them (see `seq_hash_in`): most blocks are stored, matched and removed without anybody doing so, and rolling is a chain
+/// of multiplications that nothing else can hide.
 struct run_column {
-  std::uint32_t capacity = 0;
+  std::uint16_t capacity = 0;
+  mutable std::atomic<std::uint16_t> marked{0};  ///< marks that may be read
   std::atomic<std::uint32_t> length{0};
 
   [[nodiscard]] std::uint64_t* locals() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
   [[nodiscard]] const std::uint64_t* locals() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
   [[nodiscard]] std::uint64_t* marks() noexcept { return locals() + capacity; }
   [[nodiscard]] const std::uint64_t* marks() const noexcept { return locals() + capacity; }
+  /// Precondition: `which` is below `marked`, as read by an acquiring load.
+  [[nodiscard]] std::uint64_t mark(std::uint32_t which) const noexcept {
+    return std::atomic_ref(*mark_at(which)).load(std::memory_order_relaxed);
+  }
+  /// Enters the next mark, number `which`, which any number of threads may find out at once. Its value is the same for all of them.
+  void note_mark(std::uint32_t which, std::uint64_t value) const noexcept;
   [[nodiscard]] std::uint64_t* digests() noexcept { return marks() + marks_of(capacity); }
   [[nodiscard]] const std::uint64_t* digests() const noexcept { return marks() + marks_of(capacity); }
+  [[nodiscard]] std::uint64_t* mark_at(std::uint32_t which) const noexcept { return const_cast<std::uint64_t*>(marks()) + which; }
   [[nodiscard]] static constexpr std::size_t bytes_for(std::uint32_t capacity) noexcept {
     return sizeof(run_column) + (capacity + marks_of(capacity) + capacity / blocks_per_digest) * sizeof(std::uint64_t);
   }
@@ -147,8 +157,8 @@ class spin_lock {
 /// A run. Identity (parent, offset, first block) never changes; the column grows at its end only; nothing ever splits it.
 ///
 /// Who writes what: `pins` by anyone; cells by the lane that owns the worker of their slot; the column, the list of chunks and the list of
-/// `held_bits` under `lock`; readers write nothing but `recency`, once per round, and only where there is a byte budget. A run with no pin
-/// left is dead: it is taken out of the directory and retired.
+/// `held_bits` under `lock`; readers write nothing but marks, each once and whoever needs it first, and `recency`, once per round, and only
+/// where there is a byte budget. A run with no pin left is dead: it is taken out of the directory and retired.
 ///
 /// Layout: the first line is what every reader needs, the second the first cells and what writers need; behind them, in the same piece of
 /// memory, stands the first column, so that a reader who has just learned the address of a run can fetch all of it at once.
@@ -173,7 +183,6 @@ struct alignas(64) run {
   std::atomic<bool> is_being_cut{false};      ///< written under lock; see run_store::try_cut
   bool has_tail_children = false;             ///< a child may stand behind the last block; under lock
   std::uint32_t free_cells = inline_cells;    ///< sparse ones; under lock
-  seq_hash last_hash{};                       ///< of the last block; under lock
   std::uint32_t bytes = 0;                    ///< of the piece of memory, first column included
   mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
 
@@ -240,7 +249,8 @@ static_assert(sizeof(run) == 128);
 
 /// The sequence hash of block `offset` of a run, which must be readable and stay so (a run may be cut off). Any lane, inside a quiescent scope.
 [[nodiscard]] seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed);
-/// The same in a column that the run has, or had when the caller's quiescent scope was open already.
+/// The same in a column that the run has, or had when the caller's quiescent scope was open already. Writes down the marks on the way that
+/// nobody has asked for yet, up to 4 ns for each block that they stand for; then at most `blocks_per_mark` blocks are rolled.
 [[nodiscard]] seq_hash seq_hash_in(const run_column& column, seq_hash first, std::uint32_t offset, std::uint64_t seed);
 
 }  // namespace kvc::core

@@ -36,28 +36,21 @@ std::uint32_t run_bytes(std::uint32_t capacity) noexcept {
   return narrow((sizeof(run) + run_column::bytes_for(capacity) + 63) / 64 * 64);
 }
 
-/// Writes `locals` from `start` on, the marks that fall among them and the digests that they complete; answers the hash of the last one.
-seq_hash fill(run_column& column, std::uint32_t start, seq_hash rolled, std::span<const local_hash> locals, std::uint64_t seed) {
+/// Writes `locals` from `start` on and the digests that they complete.
+void fill(run_column& column, std::uint32_t start, std::span<const local_hash> locals) {
   std::memcpy(column.locals() + start, locals.data(), locals.size_bytes());
-  std::uint32_t marks = marks_of(start);
-  for (std::uint32_t offset = start, next_mark = blocks_of_marks(marks + 1) - 1; offset < start + locals.size(); ++offset) {
-    if (offset != 0) rolled = roll(rolled, locals[offset - start], seed);
-    if (offset != next_mark) continue;
-    column.marks()[marks++] = rolled.get();
-    next_mark = blocks_of_marks(marks + 1) - 1;
-  }
-  if (digests_pay()) {
-    const std::uint32_t whole = (start + narrow(locals.size())) / blocks_per_digest;
-    for (std::uint32_t i = start / blocks_per_digest; i < whole; ++i)
-      column.digests()[i] = column_digest(column.locals() + i * blocks_per_digest);
-  }
-  return rolled;
+  if (!digests_pay()) return;
+  const std::uint32_t whole = (start + narrow(locals.size())) / blocks_per_digest;
+  for (std::uint32_t i = start / blocks_per_digest; i < whole; ++i)
+    column.digests()[i] = column_digest(column.locals() + i * blocks_per_digest);
 }
 
 /// What a column has for its first `length` blocks, into one that takes its place.
 void copy_blocks(const run_column& from, std::uint32_t length, run_column& to) {
   std::memcpy(to.locals(), from.locals(), length * sizeof(std::uint64_t));
-  std::memcpy(to.marks(), from.marks(), marks_of(length) * sizeof(std::uint64_t));
+  const auto marked = static_cast<std::uint16_t>(std::min<std::uint32_t>(marks_of(length), from.marked.load(std::memory_order_acquire)));
+  for (std::uint32_t i = 0; i < marked; ++i) to.marks()[i] = from.mark(i);
+  to.marked.store(marked, std::memory_order_relaxed);
   if (digests_pay()) std::memcpy(to.digests(), from.digests(), length / blocks_per_digest * sizeof(std::uint64_t));
 }
 
@@ -105,7 +98,7 @@ run_store::~run_store() {
 run_column* run_store::make_column(std::uint32_t capacity) {
   const std::size_t bytes = run_column::bytes_for(capacity);
   auto* made = new (arena_take(arena_kind::columns, bytes)) run_column;
-  made->capacity = capacity;
+  made->capacity = static_cast<std::uint16_t>(capacity);
   bytes_.add(bytes);
   return made;
 }
@@ -130,9 +123,9 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   made->base = behind.in == nullptr ? 0 : behind.in->base + behind.offset + 1;
   made->first_hash = first;
   auto* column = new (made->first_column()) run_column;
-  column->capacity = capacity;
+  column->capacity = static_cast<std::uint16_t>(capacity);
   if (count > capacity) column = make_column(rounded(count));
-  made->last_hash = fill(*column, 0, first, locals.first(count), seed_);
+  fill(*column, 0, locals.first(count));
   column->length.store(count, std::memory_order_relaxed);
   made->column.store(column, std::memory_order_release);
   made->recency.store(round(), std::memory_order_relaxed);
@@ -152,13 +145,13 @@ void run_store::append(run& in, std::span<const local_hash> locals) {
     directory_.expect(in.first_hash);  // for `note_column` below
     run_column* wider = make_column(rounded(std::max(wanted, length + length / 4)));
     copy_blocks(*column, length, *wider);
-    in.last_hash = fill(*wider, length, in.last_hash, locals, seed_);
+    fill(*wider, length, locals);
     wider->length.store(wanted, std::memory_order_relaxed);
     in.column.store(wider, std::memory_order_release);
     directory_.note_column(in);
     drop_column(in, column);
   } else {
-    in.last_hash = fill(*column, length, in.last_hash, locals, seed_);
+    fill(*column, length, locals);
     column->length.store(wanted, std::memory_order_release);
   }
   in.has_tail_children = false;
@@ -209,6 +202,11 @@ run_stretch run_store::follow(run_place behind, std::span<const local_hash> loca
   return found;
 }
 
+/// The sequence hash of a block behind block `offset`.
+seq_hash run_store::hash_behind(const run& in, std::uint32_t offset, local_hash local) const {
+  return roll(seq_hash_at(in, offset, seed_), local, seed_);
+}
+
 run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash> locals) {
   run* const in = behind.in;
   if (in == nullptr) return hang(behind, first_in_sequence(locals[0]), locals);
@@ -219,9 +217,8 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
     const std::lock_guard lock(in->lock);
     blocks = in->blocks();
     if (next == blocks.size()) {
-      const seq_hash first = roll(in->last_hash, locals[0], seed_);
       if (in->has_tail_children) {
-        const run_stretch child = join_child(behind, first, locals);
+        const run_stretch child = join_child(behind, hash_behind(*in, behind.offset, locals[0]), locals);
         if (child.in != nullptr) in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);
         if (child.count != 0) return child;
         if (child.in != nullptr) {
@@ -236,7 +233,7 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
       }
       in->has_tail_children = true;
       in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);
-      return hang(behind, first, locals);
+      return hang(behind, hash_behind(*in, behind.offset, locals[0]), locals);
     }
   }
   if (blocks[next] == locals[0].get()) {
@@ -244,7 +241,7 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
     return {in, next, narrow(common_prefix(rest.data(), bare(locals), std::min(rest.size(), locals.size())))};
   }
   in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);  // the caller's pin remains
-  return hang(behind, roll(seq_hash_at(*in, behind.offset, seed_), locals[0], seed_), locals);
+  return hang(behind, hash_behind(*in, behind.offset, locals[0]), locals);
 }
 
 std::size_t run_store::bytes_of(run& in) noexcept {
@@ -336,10 +333,9 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   in.is_being_cut.store(true, std::memory_order_seq_cst);
   bool is_free = in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
   in.each_cell([&](std::uint32_t whose, cell_word word) { is_free = is_free && !word.has_more() && (word.cutoff() <= length || whose == slot); });
-  const seq_hash last = seq_hash_at(in, length - 1, seed_);
   if (is_free && slot != no_slot) {
     const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
-    run* const child = make_run({&in, length - 1}, roll(last, tail[0], seed_), tail);
+    run* const child = make_run({&in, length - 1}, hash_behind(in, length - 1, tail[0]), tail);
     child->recency.store(in.recency.load(std::memory_order_relaxed), std::memory_order_relaxed);  // what was old stays old
     note_child(in, length - 1, tail[0].get());
     if (directory_.add(child) == child) {
@@ -358,7 +354,6 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
     shorter->length.store(length, std::memory_order_relaxed);
     in.column.store(shorter, std::memory_order_release);
     in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column
-    in.last_hash = last;
     in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
     directory_.note_column(in);
     blocks_.subtract(old_length - length);

@@ -101,6 +101,7 @@ class run_store {
   [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 
  private:
+  [[nodiscard]] seq_hash hash_behind(const run& in, std::uint32_t offset, local_hash local) const;
   [[nodiscard]] run_stretch find_or_make(run_place behind, std::span<const local_hash> locals);
   [[nodiscard]] run_stretch join_child(run_place behind, seq_hash first, std::span<const local_hash> locals) const;
   [[nodiscard]] run* make_run(run_place behind, seq_hash first, std::span<const local_hash> locals);

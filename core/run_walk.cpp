@@ -15,11 +15,14 @@ std::uint32_t sequence_walk::common(const run& in, const run_column& column, std
   if (longest == 0 || query_[at] != in.first_hash) return 0;
   // Equal hashes mean equal prefixes, so whole groups are skipped by their marks and only the last one is rolled through.
   std::uint32_t marks = 0;
-  for (const std::uint32_t most = marks_of(longest);
-       marks < most && query_[at + blocks_of_marks(marks + 1) - 1].get() == column.marks()[marks];) {
-    ++marks;
+  std::uint32_t most = marks_of(longest);
+  if (column.marked.load(std::memory_order_acquire) < most) {
+    // This writes down all that nobody has asked for yet, but for what others are about to.
+    (void)seq_hash_in(column, in.first_hash, blocks_of_marks(most) - 1, seed_);
+    most = std::min<std::uint32_t>(most, column.marked.load(std::memory_order_acquire));
   }
-  seq_hash rolled = marks == 0 ? in.first_hash : seq_hash{column.marks()[marks - 1]};
+  while (marks < most && query_[at + blocks_of_marks(marks + 1) - 1].get() == column.mark(marks)) ++marks;
+  seq_hash rolled = marks == 0 ? in.first_hash : seq_hash{column.mark(marks - 1)};
   std::uint32_t length = std::max<std::uint32_t>(blocks_of_marks(marks), 1);
   for (; length < longest; ++length) {
     rolled = roll(rolled, local_hash{column.locals()[length]}, seed_);

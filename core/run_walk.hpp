@@ -40,7 +40,8 @@ class local_walk {
   [[nodiscard]] seq_hash first() const { return first_in_sequence(query_[0]); }
   /// False when certainly no run with the query's block `at` stands behind the last block of `from`.
   [[nodiscard]] bool may_continue(const run_segment& from, std::size_t at) const noexcept {
-    return (from.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(from.length - 1, query_[at].get())) != 0;
+    return (from.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(from.length - 1, query_[at].get())) != 0 &&
+           from.length <= from.in->child_end.load(std::memory_order_acquire);
   }
   /// The sequence hash of the query's block `at`, which stands behind the last block of `from`.
   [[nodiscard]] seq_hash behind(const run_segment& from, std::size_t at) const {
