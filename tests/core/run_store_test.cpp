@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <initializer_list>
+#include <random>
+#include <span>
 #include <vector>
 
 #include "core/block_hasher.hpp"
@@ -90,6 +92,39 @@ BOOST_AUTO_TEST_CASE(long_chains_go_on_in_children) {
   BOOST_TEST(store.blocks() == blocks.size());  // the child keeps its parent
   store.leave(tail.in);
   BOOST_TEST(store.blocks() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(hashes_are_the_same_whichever_is_asked_for_first) {
+  // They are rolled from the last block whose hash somebody has asked for: from any point of a run, and behind what has grown since.
+  constexpr std::uint64_t first_seed = 20261124;
+  for (std::uint64_t round = 0; round < 30; ++round) {
+    BOOST_TEST_CONTEXT("seed " << first_seed + round) {
+      std::mt19937_64 random(first_seed + round);
+      const quiescent_scope working;
+      core::run_store store(seed);
+      const auto blocks = long_chain(1 + random() % 1'500);
+      std::vector<seq_hash> rolled;
+      roll_from_root(blocks, seed, rolled);
+      run_stretch grown = store.follow({}, std::span(blocks).first(1));
+      std::vector<run_stretch> visits{grown};
+      for (std::size_t length = 1; length < blocks.size();) {
+        const std::size_t more = std::min<std::size_t>(1 + random() % 200, blocks.size() - length);
+        visits.push_back(store.follow({grown.in, static_cast<std::uint32_t>(length - 1)}, std::span(blocks).subspan(length, more)));
+        length += more;
+        for (unsigned i = 0; i < random() % 3; ++i) {
+          const auto offset = static_cast<std::uint32_t>(random() % length);
+          BOOST_TEST_REQUIRE((seq_hash_at(*grown.in, offset, seed) == rolled[offset]), "block " << offset << " of " << length);
+        }
+      }
+      if (round % 2 == 0) {  // by hashes, without anybody having asked for those in between
+        run_segment found;
+        BOOST_TEST_REQUIRE(next_segment(store.directory(), sequence_walk(rolled, seed), run_segment{}, 0, found));
+        BOOST_TEST(found.length == blocks.size());
+      }
+      for (std::uint32_t i = 0; i < blocks.size(); ++i) BOOST_TEST_REQUIRE((seq_hash_at(*grown.in, i, seed) == rolled[i]), "block " << i);
+      for (const run_stretch& each : visits) store.leave(each.in);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(cells_are_given_out_again) {
