@@ -214,6 +214,7 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
   in->pins.fetch_add(run::one_visit, std::memory_order_seq_cst);
   auto blocks = settled_blocks(*in);
   if (next == blocks.size()) {
+    if (next == max_run_blocks) (void)seq_hash_at(*in, behind.offset, seed_);  // all marks of the run, which would take long under the lock
     const std::lock_guard lock(in->lock);
     blocks = in->blocks();
     if (next == blocks.size()) {
