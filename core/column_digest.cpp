@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "core/mixed_bits.hpp"
 #include "core/spread.hpp"
 
 namespace kvc::core {
@@ -20,9 +21,7 @@ struct alignas(64) digest_keys {
     std::uint64_t state = spread(0x636F'6C75'6D6E'7321U);
     for (std::uint64_t& key : each) {
       state += 0x9E37'79B9'7F4A'7C15U;
-      std::uint64_t mixed = (state ^ state >> 30) * 0xBF58'476D'1CE4'E5B9U;
-      mixed = (mixed ^ mixed >> 27) * 0x94D0'49BB'1331'11EBU;
-      key = mixed ^ mixed >> 31;
+      key = mixed_bits(state);
     }
   }
 };

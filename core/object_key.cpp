@@ -5,19 +5,13 @@
 #include <span>
 
 #include "core/block_hasher.hpp"
+#include "core/mixed_bits.hpp"
 
 namespace kvc::core {
 namespace {
 
 std::uint64_t digest_text(std::string_view text) {
   return digest(std::as_bytes(std::span(text.data(), text.size())));
-}
-
-/// Spreads a number over 64 bits (the finaliser of splitmix64, S. Vigna, public domain).
-std::uint64_t spread(std::uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
-  return value ^ (value >> 31);
 }
 
 }  // namespace
@@ -36,11 +30,11 @@ result<void> check_key(const object_key& key) {
 }
 
 std::uint64_t layout_digest(const object_key& key) {
-  return digest_text(key.model) ^ spread(static_cast<std::uint64_t>(key.kv_rank) + std::rotl(spread(key.object_group), 17));
+  return digest_text(key.model) ^ mixed_bits(static_cast<std::uint64_t>(key.kv_rank) + std::rotl(mixed_bits(key.object_group), 17));
 }
 
 std::uint64_t key_digest(const object_key& key) {
-  return spread(digest_text(key.hash) ^ std::rotl(layout_digest(key), 21) ^ std::rotl(digest_text(key.salt), 42));
+  return mixed_bits(digest_text(key.hash) ^ std::rotl(layout_digest(key), 21) ^ std::rotl(digest_text(key.salt), 42));
 }
 
 }  // namespace kvc::core

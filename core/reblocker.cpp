@@ -4,24 +4,14 @@
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/mixed_bits.hpp"
 
 namespace kvc::core {
-
-namespace {
-
-/// The finaliser of splitmix64. (Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014.)
-std::uint64_t mixed(std::uint64_t of) noexcept {
-  of = (of ^ (of >> 30U)) * 0xBF58'476D'1CE4'E5B9ULL;
-  of = (of ^ (of >> 27U)) * 0x94D0'49BB'1331'11EBULL;
-  return of ^ (of >> 31U);
-}
-
-}  // namespace
 
 engine_hash reblocker::block_name(const page& in, std::uint32_t index) noexcept {
   if (in.pending == 0 && index + 1 == in.blocks) return in.name;
   // Mixed before and after: engines' names, and those of groups, may differ by multiples of a constant as well.
-  return engine_hash{mixed(mixed(in.name.get()) + (index + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15ULL)};
+  return engine_hash{mixed_bits(mixed_bits(in.name.get()) + (index + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15ULL)};
 }
 
 bool reblocker::names_in(engine_hash name, std::vector<engine_hash>& out) const {
@@ -144,7 +134,8 @@ void reblocker::store_prepared(const page& of, std::uint32_t begin, std::optiona
   command.names = names_;
   if (before && !place_of(*behind, of.home.get())) {  // nobody holds it, so its name says nothing
     rolled_.clear();
-    for (const local_hash local : locals_) rolled_.push_back(*(before = roll(*before, local, of.home->seed())));
+    seq_hash last = *before;
+    for (const local_hash local : locals_) rolled_.push_back(last = roll(last, local, of.home->seed()));
     command.link = store_link::placed;
     command.blocks = rolled_;
   } else {

@@ -107,8 +107,8 @@ class reblocker {
     std::shared_ptr<partition> home;    ///< null: known by name only
     std::optional<engine_hash> parent;  ///< page, or block of the ordinary size
     beginning begins;
-    std::optional<seq_hash>
-        first;  ///< where the block is, or would be, that begins in pages before and ends in this one; absent: not known
+    /// Where the block is, or would be, that begins in pages before and ends in this one; absent: not known.
+    std::optional<seq_hash> first;
     boost::container::small_vector<std::uint32_t, 2> tokens;  ///< all of its own, or none: see `keeps_tokens`
     std::uint32_t size = 0;                                   ///< in tokens
     std::uint32_t blocks = 0;                                 ///< that end in this page
