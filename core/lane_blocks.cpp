@@ -97,7 +97,7 @@ void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<con
   if (step == 0) {
     constexpr std::size_t line_bytes = 64;
     const auto* const first = reinterpret_cast<const std::byte*>(this);
-    for (std::size_t at = 0; at < sizeof(*this); at += line_bytes) bring_near(first + at);
+    for (std::size_t at = 0; at < sizeof(*this); at += line_bytes) bring_within_reach(first + at);
   } else if (step == 1) {
     holdings_.prefetch(space_, names);
     if (parent != nullptr) holdings_.prefetch(space_, {parent, 1});

@@ -40,9 +40,13 @@ std::uint64_t lane_names::hash_at(std::uint32_t place) const {
 void lane_names::expect_at(unsigned step, std::uint32_t place) const noexcept {
   const naming& entry = at(place >> part_bits);
   if (step == 1) {
-    bring_near(&entry);
+    bring_within_reach(&entry);
   } else if (entry.goes_on_for == naming::no_list) {
-    bring_near(entry.names + place % part_names);
+    if (step == 2) bring_within_reach(entry.names + place % part_names);
+  } else if (step == 2) {
+    bring_within_reach(&at(entry.goes_on_for));
+  } else {
+    bring_within_reach(at(entry.goes_on_for).names + entry.first * part_names + place % part_names);
   }
 }
 
@@ -74,7 +78,7 @@ std::uint32_t lane_names::expect(unsigned step, std::uint64_t space, engine_hash
   std::uint32_t place = 0;
   if (!table_.find(name_hasher(space)(name), [&](std::uint32_t guess) { return place = guess, true; })) return naming::no_list;
   if (step == 2) {
-    bring_near(&at(place >> part_bits));
+    bring_within_reach(&at(place >> part_bits));
     return naming::no_list;
   }
   const name_spot guess = spot_at(place);
@@ -82,12 +86,12 @@ std::uint32_t lane_names::expect(unsigned step, std::uint64_t space, engine_hash
   if (list.in == nullptr) return naming::no_list;
   if (step == 4) {
     const run_column* const column = list.in->column.load(std::memory_order_relaxed);  // looked at by nobody here
-    bring_near(column);
-    bring_near(column->locals() + guess.offset + 1);
+    bring_within_reach(column);
+    bring_within_reach(column->locals() + guess.offset + 1);
     return naming::no_list;
   }
   list.in->prefetch();
-  if (guess.offset >= list.first) bring_near(list.names + (guess.offset - list.first));
+  if (guess.offset >= list.first) bring_within_reach(list.names + (guess.offset - list.first));
   return list.last_holding;
 }
 

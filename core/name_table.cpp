@@ -70,21 +70,30 @@ struct name_table::division {
   std::vector<std::uint32_t> unknown;
 
   void give(bool is_high, std::size_t home, std::uint16_t tag, std::uint32_t place) {
-    put(is_high ? high : low, home, tag, place);
+    const std::array<segment*, 2> halves{&low, &high};  // chosen without a jump, which nothing could predict
+    put(*halves[is_high ? 1 : 0], home, tag, place);
     moved = static_cast<std::uint16_t>(moved + (is_high ? 1 : 0));
   }
-  /// What can be told from a line alone.
-  void take(const bucket& line, std::size_t at) {
-    const bool knows_tags = bits % window_step != 0;
+  /// What can be told from a line alone: its own entries go to the same line of either half, without a jump for each, which nothing could
+  /// predict. Precondition: both lines are empty.
+  void share_out(const bucket& line, std::size_t at) {
     const unsigned deciding = 15 - (bits - 1) % window_step;
+    const std::array<bucket*, 2> into{&low[at], &high[at]};
+    std::array<std::size_t, 2> counts{};
     for (std::size_t way = 0; way < ways; ++way) {
-      if (line.tags[way] == 0) continue;
-      if (knows_tags && (line.guests >> way & 1U) == 0) {
-        give((line.tags[way] >> deciding & 1U) != 0, at, line.tags[way], line.places[way]);
-      } else {
-        unknown.push_back(line.places[way]);
-      }
+      const std::uint16_t tag = line.tags[way];
+      const std::size_t side = tag >> deciding & 1U;
+      const bool is_its_own = tag != 0 && (line.guests >> way & 1U) == 0;
+      into[side]->tags[counts[side]] = tag;
+      into[side]->places[counts[side]] = line.places[way];
+      counts[side] += is_its_own ? 1 : 0;
     }
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (counts[side] != ways) into[side]->tags[counts[side]] = 0;  // what was written there last may not have counted
+    }
+    moved = static_cast<std::uint16_t>(moved + counts[1]);
+    for (unsigned rest = line.guests; rest != 0; rest &= rest - 1)
+      unknown.push_back(line.places[static_cast<std::size_t>(std::countr_zero(rest))]);
   }
   /// The same without telling anything.
   void take_places(const bucket& line) {
@@ -93,12 +102,14 @@ struct name_table::division {
     }
   }
   void ask(const named_records& all) {
-    constexpr std::size_t ahead = 12;  // as many as a CPU waits for at once
-    for (std::size_t i = 0; i < unknown.size() + 2 * ahead; ++i) {
-      if (i < unknown.size()) all.expect_at(1, unknown[i]);
-      if (i >= ahead && i - ahead < unknown.size()) all.expect_at(2, unknown[i - ahead]);
-      if (i < 2 * ahead) continue;
-      const std::uint32_t place = unknown[i - 2 * ahead];
+    constexpr std::size_t ahead = 16;  // of each step; about as many lines as a CPU waits for at once in all
+    constexpr std::size_t steps = 3;
+    for (std::size_t i = 0; i < unknown.size() + steps * ahead; ++i) {
+      for (std::size_t step = 0, at = i; step < steps; ++step, at -= ahead) {
+        if (at < unknown.size()) all.expect_at(static_cast<unsigned>(step + 1), unknown[at]);
+      }
+      if (i < steps * ahead) continue;
+      const std::uint32_t place = unknown[i - steps * ahead];
       const std::uint64_t hash = all.hash_at(place);
       give(bits != 0 && (hash >> (64 - bits) & 1) != 0, hash % buckets, tag_of(hash, window_of(bits)), place);
     }
@@ -124,7 +135,8 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   const segment old = address_in(old_word);
   address_in(old_word) = segment{};
   division parts{.low = address_in(low_word), .high = address_in(high_word), .bits = bits, .moved = 0, .unknown = {}};
-  for (std::size_t at = 0; at < buckets; ++at) parts.take(old[at], at);
+  const bool knows_tags = bits % window_step != 0;
+  for (std::size_t at = 0; at < buckets; ++at) knows_tags ? parts.share_out(old[at], at) : parts.take_places(old[at]);
   parts.ask(all);
   const auto add_room = [this](std::size_t number, int more) {
     counts_[number].room = static_cast<std::int16_t>(counts_[number].room + more);
@@ -228,7 +240,7 @@ void name_table::aim(std::span<const engine_hash> names, name_hasher hash_of, ta
     const std::uint64_t hash = hash_of(names[i]);
     const std::uint64_t word = directory_word(hash);
     at.lines[i] = &address_in(word)[hash % buckets];
-    bring_near(at.lines[i]);
+    bring_within_reach(at.lines[i]);
     at.tags[i] = tag_of(hash, word & window_mask);
     at.numbers[i] = static_cast<std::uint32_t>(number_in(word));
   }

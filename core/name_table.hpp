@@ -41,7 +41,7 @@ class named_records {
  public:
   /// The hash under which `place` was added.
   [[nodiscard]] virtual std::uint64_t hash_at(std::uint32_t place) const = 0;
-  /// Brings near what `hash_at` will need: step 1, and some tens of nanoseconds later step 2.
+  /// Brings near what `hash_at` will need: steps 1 to 3, each some hundred nanoseconds after the one before.
   virtual void expect_at(unsigned step, std::uint32_t place) const noexcept = 0;
 
  protected:
@@ -76,7 +76,7 @@ class name_table {
     if (directory_.empty()) return;
     for (const engine_hash name : names.first(std::min(names.size(), looked_ahead))) {
       const std::uint64_t hash = hash_of(name);
-      bring_near(&segment_of(hash)[hash % buckets]);
+      bring_within_reach(&segment_of(hash)[hash % buckets]);
     }
   }
 
