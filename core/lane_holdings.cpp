@@ -6,6 +6,7 @@
 
 #include "core/bring_near.hpp"
 #include "core/hash_compare.hpp"
+#include "core/quiescence.hpp"
 
 namespace kvc::core {
 namespace {
@@ -40,8 +41,30 @@ lane_holdings::~lane_holdings() {
 }
 
 std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
+  if (const std::uint64_t here = in->found_here.load(std::memory_order_relaxed); here >> 32 == worker_.get() && here != 0) {
+    const std::uint32_t which = static_cast<std::uint32_t>(here) - 1;
+    if (which < all_.size() && all_[which].in == in && all_[which].medium == medium) return which;
+  }
   const std::uint32_t* const found = by_run_.find(key(in, medium));
   return found == nullptr ? none : *found;
+}
+
+/// Lets holding number `which` be found by its run: most runs have one holder, who needs no entry of the map then. False when the map has
+/// to lead to it. Throws std::bad_alloc, and then nothing has changed.
+bool lane_holdings::note_holding(run* in, medium_id medium, std::uint32_t which) {
+  std::uint64_t of_nobody = 0;
+  const std::uint64_t mine = std::uint64_t{worker_.get()} << 32 | (which + 1);
+  if (in->found_here.compare_exchange_strong(of_nobody, mine, std::memory_order_relaxed)) return true;
+  by_run_.add(key(in, medium), which);
+  return false;
+}
+
+void lane_holdings::forget_holding(const holding& closed) {
+  if (closed.is_found_in_run) {
+    closed.in->found_here.store(0, std::memory_order_relaxed);
+  } else {
+    by_run_.erase(key(closed.in, closed.medium));
+  }
 }
 
 /// The same, looking first whether it is holding number `guess`, which is less to bring near than a way through the map.
@@ -51,11 +74,14 @@ std::uint32_t lane_holdings::find_guessing(const run* in, medium_id medium, std:
 }
 
 void lane_holdings::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
-  if (const std::uint32_t guess = names_->expect(step, space, name); guess < all_.size()) bring_near(&all_[guess]);
+  if (const std::uint32_t guess = names_->expect(step, space, name); guess < all_.size()) bring_within_reach(&all_[guess]);
 }
 
 std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home, medium_id medium) {
-  if (const std::uint32_t there = find_guessing(in, medium, last_found_); there != none) return there;
+  // A run that has no user at all is new, and whoever made it is about to enter the first.
+  if (in->users() != 0) {
+    if (const std::uint32_t there = find_guessing(in, medium, last_found_); there != none) return there;
+  }
   auto which = static_cast<std::uint32_t>(all_.size());
   if (!unused_.empty()) {
     which = unused_.back();
@@ -63,8 +89,8 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
   } else {
     all_.grow();
   }
-  by_run_.add(key(in, medium), which);
   holding& opened = all_[which];
+  opened.is_found_in_run = note_holding(in, medium, which);
   opened.in = in;
   opened.store = &store;
   opened.home = home;
@@ -72,17 +98,20 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
   opened.slot = begin_slot(store, medium);
   run_store::use(*in);
   media_ |= mask_of(medium);
+  ++in_use_;
   return which;
 }
 
 void lane_holdings::close_if_empty(std::uint32_t which) {
   holding& closed = all_[which];
   if (closed.more || closed.cutoff != 0) return;
+  closed.store->expect_end(2, *closed.in);
   if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
-  by_run_.erase(key(closed.in, closed.medium));
+  forget_holding(closed);
   closed.store->end_use(closed.in);
   end_slot(*closed.store, closed.medium);
   closed = holding{};
+  --in_use_;
   unused_.push_back(which);
 }
 
@@ -260,8 +289,14 @@ std::uint32_t lane_holdings::tail_of(std::uint32_t which, std::uint32_t offset, 
 
 void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start) {
   if (!all_[which].more) {
+    const quiescent_scope reading;
     holding& in = all_[which];
     const std::uint32_t old_cutoff = in.cutoff;
+    if (start == 0) {
+      in.store->expect_end(1, *in.in);
+    } else if (may_be_dead_end(in, old_cutoff, start)) {
+      in.store->directory().expect(in.in->first_hash);  // to tell that the column is another
+    }
     in.cutoff = std::min(in.cutoff, start);
     if (start != 0 && names_->at(in.list).users == 1) names_->shorten(in.list, in.cutoff);
     publish(in);
@@ -364,9 +399,10 @@ bool lane_holdings::is_plain_elsewhere(std::uint32_t which, std::uint32_t offset
 
 std::vector<std::uint32_t> lane_holdings::used() const {
   std::vector<std::uint32_t> all;
-  all.reserve(by_run_.size());
-  by_run_.each([&](std::uint64_t, std::uint32_t which) { all.push_back(which); });
-  std::ranges::sort(all);
+  all.reserve(size());
+  for (std::uint32_t which = 0; which < end(); ++which) {
+    if (all_[which].in != nullptr) all.push_back(which);
+  }
   return all;
 }
 

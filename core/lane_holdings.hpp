@@ -39,6 +39,7 @@ struct holding {
   std::uint32_t cutoff = 0;      ///< leading blocks held without a break
   std::uint16_t home = 0;        ///< the caller's number of the partition
   medium_id medium{};
+  bool is_found_in_run = false;  ///< its run leads to it (run::found_here), not the map
   std::uint32_t slot = no_slot;  ///< of the worker on this medium in this partition; none when there were none left
   std::unique_ptr<exceptions> more;
 };
@@ -136,7 +137,7 @@ class lane_holdings {
   [[nodiscard]] std::vector<std::uint32_t> used() const;
   /// One past the highest number of a holding ever in use; unused ones have no run.
   [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
-  [[nodiscard]] std::size_t size() const noexcept { return by_run_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return in_use_; }
   [[nodiscard]] media_mask media() const noexcept { return media_; }
 
  private:
@@ -153,9 +154,12 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t begin_slot(run_store& store, medium_id medium);
   void end_slot(run_store& store, medium_id medium);
 
+  [[nodiscard]] static bool may_be_dead_end(const holding& of, std::uint32_t old_cutoff, std::uint32_t cutoff);
   void cut_dead_end(holding& of, std::uint32_t old_cutoff);
   void forget_names_behind(const run_store& store, const run& in, std::uint32_t length);
   void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
+  [[nodiscard]] bool note_holding(run* in, medium_id medium, std::uint32_t which);
+  void forget_holding(const holding& closed);
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
   void publish(holding& changed);
   void record(holding& of, std::uint32_t offset);
@@ -166,9 +170,10 @@ class lane_holdings {
 
   worker_id worker_;
   std::shared_ptr<lane_names> names_;
-  gradual_map by_run_{arena_kind::holdings};
+  gradual_map by_run_{arena_kind::holdings};  ///< those that their runs do not lead to
   paged_list<holding, 64, arena_kind::holdings> all_;
   std::vector<std::uint32_t> unused_;
+  std::size_t in_use_ = 0;
   std::vector<slot_use> slots_;  ///< few: partitions times media
   media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;

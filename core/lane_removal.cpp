@@ -34,7 +34,7 @@ std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_
 }
 
 void lane_blocks::remove(std::span<const engine_hash> names, medium_id medium, const removal_scope& from, apply_tally& tally) {
-  // Mostly without a quiescent scope: everything looked at is pinned by this worker's own holdings.
+  const quiescent_scope working;
   while (!names.empty()) {
     std::size_t done = remove_tail(names, medium, from, tally);
     if (done == 0) {

@@ -44,13 +44,19 @@ void lane_holdings::forget_names_behind(const run_store& store, const run& in, s
   });
 }
 
+/// Whether letting go of the blocks from `cutoff` on, of `old_cutoff`, may leave more than half of a run to nobody. Inside a quiescent scope.
+bool lane_holdings::may_be_dead_end(const holding& of, std::uint32_t old_cutoff, std::uint32_t cutoff) {
+  const std::size_t half = of.in->blocks().size() / 2;
+  return old_cutoff > half && cutoff <= half;
+}
+
 /// When the last who held more than half of a run lets go of that, the rest is cut off; so no more than half of a run is kept for nobody,
 /// unless something stands behind it.
 void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
   const quiescent_scope reading;  // another lane may put a wider column in its place just now
   run& in = *of.in;
+  if (!may_be_dead_end(of, old_cutoff, of.cutoff)) return;
   const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
-  if (old_cutoff <= blocks / 2 || of.cutoff > blocks / 2) return;
   std::uint32_t needed = std::max<std::uint32_t>(in.child_end.load(std::memory_order_acquire), 1);
   in.each_cell([&](std::uint32_t, cell_word word) { needed = std::max(needed, word.has_more() ? blocks : word.cutoff()); });
   if (needed > blocks / 2 || !of.store->try_cut(in, needed, 0)) return;

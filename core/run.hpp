@@ -185,6 +185,9 @@ struct alignas(64) run {
   std::uint32_t free_cells = inline_cells;    ///< sparse ones; under lock
   std::uint32_t bytes = 0;                    ///< of the piece of memory, first column included
   mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
+  /// Of one of its holders, who needs no map entry to find his holding: worker << 32 | number of the holding + 1; 0: of nobody. Written by
+  /// the lane of that worker, taken by whoever finds it free.
+  std::atomic<std::uint64_t> found_here{0};
 
   static constexpr std::uint64_t one_user = 1;                        ///< a holding or a child
   static constexpr std::uint64_t one_visit = std::uint64_t{1} << 32;  ///< whoever works with the run just now
@@ -208,6 +211,8 @@ struct alignas(64) run {
   /// One visit more, unless the run is dead.
   [[nodiscard]] bool try_visit() noexcept;
   [[nodiscard]] bool is_dead() const noexcept { return pins.load(std::memory_order_acquire) == 0; }
+  /// Holdings and children.
+  [[nodiscard]] std::uint32_t users() const noexcept { return static_cast<std::uint32_t>(pins.load(std::memory_order_relaxed) % one_visit); }
   /// Nothing stands behind any of its blocks.
   [[nodiscard]] bool is_leaf() const noexcept { return children.load(std::memory_order_acquire) == 0; }
   /// A query or a store has come through here in this round (see eviction.hpp); takes a sentence of eviction back. Any lane. Written only when

@@ -8,6 +8,7 @@
 #include <oneapi/tbb/concurrent_hash_map.h>
 
 #include "core/arena_allocator.hpp"
+#include "core/bring_near.hpp"
 #include "core/run.hpp"
 #include "core/run_finder.hpp"
 #include "core/spread.hpp"
@@ -36,11 +37,35 @@ std::size_t map_bytes(const Map& map) noexcept {
   return map.size() * node_bytes + map.bucket_count() * bucket_bytes;
 }
 
+using run_allocator = arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>;
+
+/// The library's map, with a way to ask for what an insertion or an erasure will wait for: a bucket and its first node, one behind the
+/// other. What the library keeps for derived classes is used for that and for nothing else; where it keeps it no longer, nothing is asked for.
+class run_map : public oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, run_allocator> {
+ public:
+  template <class Self = run_map>
+  void expect_bucket(std::uint64_t key) const noexcept {
+    const Self& self = *this;
+    if constexpr (requires { self.get_bucket(self.my_mask.load()); }) bring_near(self.get_bucket(masked<Self>(key)));
+  }
+  /// The bucket should be near by now.
+  template <class Self = run_map>
+  void expect_node(std::uint64_t key) const noexcept {
+    const Self& self = *this;
+    if constexpr (requires { self.get_bucket(self.my_mask.load())->node_list.load(); })
+      bring_near(self.get_bucket(masked<Self>(key))->node_list.load(std::memory_order_relaxed));
+  }
+
+ private:
+  template <class Self>
+  [[nodiscard]] std::size_t masked(std::uint64_t key) const noexcept {
+    return hash_spread::hash(key) & static_cast<const Self&>(*this).my_mask.load(std::memory_order_acquire);
+  }
+};
+
 }  // namespace
 
 struct run_directory::tables {
-  using run_allocator = arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>;
-  using run_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, run_allocator>;
   using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, hash_spread>;
   /// A map in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a million
   /// entries in one table.
@@ -83,7 +108,7 @@ run_directory::~run_directory() = default;
 run* run_directory::find(seq_hash first) const {
   run* const quick = tables_->finder.find(first.get());
   if (quick != nullptr || !tables_->finder.is_partial()) return quick;
-  tables::run_map::const_accessor found;
+  run_map::const_accessor found;
   return tables_->runs.of(first.get()).find(found, first.get()) ? found->second : nullptr;
 }
 
@@ -91,8 +116,15 @@ void run_directory::expect(seq_hash first) const noexcept {
   tables_->finder.expect(first.get());
 }
 
+void run_directory::expect_change(unsigned step, seq_hash first) const noexcept {
+  const run_map* const runs = tables_->runs.existing(first.get());
+  if (step == 1) tables_->finder.expect(first.get());
+  if (runs == nullptr) return;
+  step == 1 ? runs->expect_bucket(first.get()) : runs->expect_node(first.get());
+}
+
 run* run_directory::add(run* fresh) {
-  tables::run_map::accessor found;
+  run_map::accessor found;
   if (tables_->runs.of(fresh->first_hash.get()).insert(found, {fresh->first_hash.get(), fresh})) {
     tables_->finder.add(fresh);
     return fresh;
@@ -105,8 +137,8 @@ run* run_directory::add(run* fresh) {
 }
 
 void run_directory::erase(const run* dead) {
-  tables::run_map::accessor found;
-  tables::run_map& runs = tables_->runs.of(dead->first_hash.get());
+  run_map::accessor found;
+  run_map& runs = tables_->runs.of(dead->first_hash.get());
   if (!runs.find(found, dead->first_hash.get()) || found->second != dead) return;
   tables_->finder.remove(dead);
   runs.erase(found);
@@ -117,7 +149,7 @@ void run_directory::note_column(const run& of) noexcept {
 }
 
 void run_directory::each_run(const std::function<void(run*)>& visit) const {
-  tables_->runs.each([&](const tables::run_map& part) {
+  tables_->runs.each([&](const run_map& part) {
     for (const auto& [hash, each] : part) visit(each);
   });
 }
@@ -172,14 +204,14 @@ bool run_directory::read(seq_hash block, holder_list& into) const {
 
 std::size_t run_directory::runs() const noexcept {
   std::size_t all = 0;
-  tables_->runs.each([&](const tables::run_map& part) { all += part.size(); });
+  tables_->runs.each([&](const run_map& part) { all += part.size(); });
   return all;
 }
 std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
 media_mask run_directory::lone_media() const noexcept { return tables_->lone_media.load(std::memory_order_acquire); }
 std::size_t run_directory::bytes() const noexcept {
   std::size_t maps = sizeof(tables);
-  tables_->runs.each([&](const tables::run_map& part) { maps += sizeof(part) + map_bytes(part); });
+  tables_->runs.each([&](const run_map& part) { maps += sizeof(part) + map_bytes(part); });
   tables_->lone.each([&](const tables::lone_map& part) { maps += sizeof(part) + map_bytes(part); });
   return maps + tables_->finder.bytes() + tables_->spilled_bytes.load(std::memory_order_relaxed);
 }

@@ -180,6 +180,7 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
   // Where no child's edge has ever left this mark, there is none to join; if another lane is making one just now, `add` tells.
   bool may_be_there = behind.in == nullptr ||
                       (behind.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(behind.offset, locals[0].get())) != 0;
+  directory_.expect_change(1, first);
   for (;; may_be_there = true) {
     const run_stretch there = may_be_there ? join_child(behind, first, locals) : run_stretch{};
     if (there.in != nullptr) {
@@ -188,6 +189,7 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
       return {};
     }
     run* fresh = make_run(behind, first, locals);
+    directory_.expect_change(2, first);
     if (behind.in != nullptr) note_child(*behind.in, behind.offset, locals[0].get());
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
     if (directory_.add(fresh) == fresh) return {fresh, 0, count};
@@ -243,6 +245,10 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
   }
   in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);  // the caller's pin remains
   return hang(behind, hash_behind(*in, behind.offset, locals[0]), locals);
+}
+
+void run_store::expect_end(unsigned step, const run& in) const noexcept {
+  if (in.users() == 1) directory_.expect_change(step, in.first_hash);
 }
 
 std::size_t run_store::bytes_of(run& in) noexcept {
