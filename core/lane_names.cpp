@@ -10,12 +10,6 @@
 #include "core/run.hpp"
 
 namespace kvc::core {
-namespace {
-
-constexpr std::uint32_t most_lists = 1U << 24;  ///< a place in the table has 8 bits for the name and 24 for the list
-
-}  // namespace
-
 name_spot lane_names::spot_at(std::uint32_t place) const noexcept {
   const std::uint32_t number = place >> part_bits;
   const naming& entry = at(number);
@@ -180,6 +174,28 @@ void lane_names::shorten(std::uint32_t list, std::uint32_t end) {
   of.count = end - of.first;
   drop_numbers(of, of.count);
   if (of.gaps) std::erase_if(*of.gaps, [end](std::uint32_t offset) { return offset >= end; });
+}
+
+void lane_names::hand_over(std::uint32_t from, std::uint32_t start, std::uint32_t count, std::uint32_t to) {
+  shorten(from, start + count);
+  naming& old = at(from);
+  naming& taker = at(to);
+  const name_hasher hash_of(old.space);
+  const std::uint32_t index = start - old.first;
+  reserve(taker, count);
+  std::copy_n(old.names + index, count, taker.names);
+  taker.count = count;
+  for (std::uint32_t done = 0; done < count;) {
+    const std::uint32_t some = at_once(index + done, count - done);
+    const std::span<const engine_hash> names(taker.names + done, some);
+    const std::uint32_t before = place_of(from, index + done);
+    const std::uint32_t now = place_of(to, done);
+    const auto rest = table_.renumber_most(names, hash_of, before, now);
+    for (const std::uint8_t which : rest.all()) table_.renumber(hash_of(names[which]), before + which, now + which);
+    done += some;
+  }
+  old.count = index;
+  drop_numbers(old, index);
 }
 
 /// The place of name number `index`, the next one, of a list; none when there are no more numbers.

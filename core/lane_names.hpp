@@ -94,6 +94,14 @@ class lane_names final : private named_records {
   /// Forgets the names of the blocks from `end` on, which nobody counts on any more.
   void shorten(std::uint32_t list, std::uint32_t end);
 
+  /// Whether the next list that is opened can have names that are found: there are numbers for 2^24 lists.
+  [[nodiscard]] bool may_open() const noexcept { return (unused_.empty() ? numbered_.size() : unused_.back()) < most_lists; }
+  /// The names of `count` blocks from `start` on, at most `most_handed_over`, go over to `to`, an empty list of the same space, as its first;
+  /// those behind them are forgotten, so that `from` ends at `start`. Precondition: they have names there, none of which is a gap; `to`
+  /// was opened when there was room for it.
+  void hand_over(std::uint32_t from, std::uint32_t start, std::uint32_t count, std::uint32_t to);
+  static constexpr std::uint32_t most_handed_over = 256;  ///< as many as one number takes
+
   /// How many of `names` the blocks from `offset` on bear, or could be given, in this list: compares those that have a name and appends the
   /// others. Stops at the first that differs or is refused. `offset` is at most the list's end, else nothing is accepted.
   [[nodiscard]] std::uint32_t fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names);
@@ -119,6 +127,8 @@ class lane_names final : private named_records {
  private:
   static constexpr unsigned part_bits = 8;
   static constexpr std::uint32_t part_names = 1U << part_bits;
+  static_assert(most_handed_over <= part_names);
+  static constexpr std::uint32_t most_lists = 1U << 24;  ///< a place in the table has 8 bits for the name and 24 for the list
 
   [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override;
   void expect_at(unsigned step, std::uint32_t place) const noexcept override;

@@ -1,6 +1,5 @@
 // How lane_holdings keeps trunks whole and dead ends short: cutting runs off where nobody holds them any more, or where one worker can move.
 #include <algorithm>
-#include <vector>
 
 #include "core/lane_holdings.hpp"
 #include "core/quiescence.hpp"
@@ -8,7 +7,7 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::uint32_t longest_moved_tail = 256;  ///< blocks; some 10 us of work
+constexpr std::uint32_t longest_moved_tail = lane_names::most_handed_over;  ///< blocks; some 5 us of work
 
 }  // namespace
 
@@ -29,6 +28,7 @@ void lane_holdings::make_way(run_store& store, run_place behind, std::span<const
   if (holders == 0) {
     if (store.try_cut(in, length, visits)) forget_names_behind(store, in, length);
   } else if (holders == 1 && blocks.size() - length <= longest_moved_tail) {
+    store.expect_move(in, length);
     const slot_owner who = store.slots().owner(slot);
     if (lane_holdings* const holder = names_->colleague(who.worker)) holder->take_tail_along(store, in, length, slot, who.medium, visits);
   }
@@ -68,17 +68,17 @@ void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t l
   if (which == none || all_[which].more || all_[which].slot != slot || all_[which].cutoff <= length) return;
   const naming& old = names_->at(all_[which].list);
   // Names that cannot be found could not be found under a new list either, and a list that begins behind the cut would have none before it.
-  if (old.gaps || old.first > length || old.end() < all_[which].cutoff) return;
+  if (old.gaps || old.first > length || old.end() < all_[which].cutoff || !names_->may_open()) return;
   const std::uint32_t count = all_[which].cutoff - length;
-  const std::vector<engine_hash> names(old.names + (length - old.first), old.names + (length - old.first) + count);
   const std::uint64_t space = old.space;
+  names_->prefetch(space, {old.names + (length - old.first), count});
   run_store::tail_move move;
   move.before = [&](run* child) {
-    names_->shorten(all_[which].list, length);
     const std::uint32_t moved = open(store, child, all_[which].home, medium);
     all_[moved].list = names_->open(child, space, 0);
     ++names_->at(all_[moved].list).users;
-    all_[moved].cutoff = names_->fit(all_[moved].list, 0, names);  // all of them: they have just been forgotten
+    names_->hand_over(all_[which].list, length, count, all_[moved].list);
+    all_[moved].cutoff = count;
     publish(all_[moved]);
   };
   move.after = [&] {

@@ -202,6 +202,14 @@ void name_table::halve_directory() {
   }
 }
 
+std::size_t name_table::way_of(const bucket& line, std::uint16_t tag, std::uint32_t place) noexcept {
+  for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
+    const auto way = static_cast<std::size_t>(std::countr_zero(rest));
+    if (line.places[way] == place) return way;
+  }
+  return ways;
+}
+
 void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   if (directory_.empty()) return;
   const word where = directory_word(hash);
@@ -210,13 +218,26 @@ void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   const std::size_t home = hash % buckets;
   for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
     bucket& line = in[at];
-    for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
-      const auto way = static_cast<std::size_t>(std::countr_zero(rest));
-      if (line.places[way] != place) continue;
+    if (const std::size_t way = way_of(line, tag, place); way != ways) {
       line.clear(way);
       ++count_of(hash).room;
       --size_;
       for (std::size_t back = home; back != at; back = bucket_behind(back, tag)) in[back].take_back(tag);
+      return;
+    }
+    if (!line.has_passed_on(tag)) return;
+  }
+}
+
+void name_table::renumber(std::uint64_t hash, std::uint32_t before, std::uint32_t now) noexcept {
+  if (directory_.empty()) return;
+  const word where = directory_word(hash);
+  segment& in = segment_at(number_in(where));
+  const std::uint16_t tag = tag_of(hash, where & window_mask);
+  for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = bucket_behind(at, tag)) {
+    bucket& line = in[at];
+    if (const std::size_t way = way_of(line, tag, before); way != ways) {
+      line.places[way] = now;
       return;
     }
     if (!line.has_passed_on(tag)) return;
@@ -298,18 +319,32 @@ name_table::leftover name_table::remove_most(std::span<const engine_hash> names,
   leftover rest;
   if (directory_.empty()) return rest;
   each_in_turn(names, hash_of, [&, counts = counts_.data()](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t number) {
-    const std::uint32_t place = first + static_cast<std::uint32_t>(i);
-    unsigned ways_left = line.ways_with(tag);
-    while (ways_left != 0 && line.places[static_cast<std::size_t>(std::countr_zero(ways_left))] != place) ways_left &= ways_left - 1;
-    if (ways_left == 0) {
+    const std::size_t way = way_of(line, tag, first + static_cast<std::uint32_t>(i));
+    if (way == ways) {
       expect_next_line(hash_of(names[i]), tag);
       rest.which[rest.count++] = static_cast<std::uint8_t>(i);
       return;
     }
-    line.clear(static_cast<std::size_t>(std::countr_zero(ways_left)));
+    line.clear(way);
     ++counts[number].room;
   });
   size_ -= names.size() - rest.count;
+  return rest;
+}
+
+name_table::leftover name_table::renumber_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t before,
+                                               std::uint32_t now) noexcept {
+  leftover rest;
+  if (directory_.empty()) return rest;
+  each_in_turn(names, hash_of, [&](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t) {
+    const std::size_t way = way_of(line, tag, before + static_cast<std::uint32_t>(i));
+    if (way != ways) {
+      line.places[way] = now + static_cast<std::uint32_t>(i);
+    } else {
+      expect_next_line(hash_of(names[i]), tag);
+      rest.which[rest.count++] = static_cast<std::uint8_t>(i);
+    }
+  });
   return rest;
 }
 

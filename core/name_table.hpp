@@ -104,6 +104,11 @@ class name_table {
   [[nodiscard]] leftover add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
   /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
   [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
+  /// Puts place `now + i` instead of `before + i` for each of up to `most_at_once` names where that stands in the first line it may stand in.
+  [[nodiscard]] leftover renumber_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t before,
+                                       std::uint32_t now) noexcept;
+  /// One place instead of another; nothing happens when that is not there.
+  void renumber(std::uint64_t hash, std::uint32_t before, std::uint32_t now) noexcept;
 
   /// Joins the segment of a hash with its other half as long as both are sparse; some 200 entries at most are moved each time. To be called
   /// for some of the names that were removed; `all` knows every place of the table.
@@ -232,6 +237,8 @@ class name_table {
   void expect_next_line(std::uint64_t hash, std::uint16_t tag) const noexcept {
     bring_near(&segment_of(hash)[bucket_behind(hash % buckets, tag)]);
   }
+  /// The way of a line that has a tag and a place; `ways` when there is none.
+  static std::size_t way_of(const bucket& line, std::uint16_t tag, std::uint32_t place) noexcept;
   [[nodiscard]] bool add_unmistakable(std::uint64_t hash, std::uint32_t place) noexcept;
   struct division;
   /// Whether a segment may be told from others by one more bit: a directory has two words for each bit of the deepest.

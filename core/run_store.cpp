@@ -330,6 +330,11 @@ void run_store::close_bits(run& in, held_bits* bits) {
   retire(bits, free_bits);
 }
 
+void run_store::expect_move(const run& in, std::uint32_t length) const {
+  const auto blocks = in.blocks();
+  if (length < blocks.size()) directory_.expect_change(1, hash_behind(in, length - 1, local_hash{blocks[length]}));
+}
+
 bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
   const std::lock_guard lock(in.lock);
   run_column* const old = in.column.load(std::memory_order_relaxed);
@@ -342,7 +347,9 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   in.each_cell([&](std::uint32_t whose, cell_word word) { is_free = is_free && !word.has_more() && (word.cutoff() <= length || whose == slot); });
   if (is_free && slot != no_slot) {
     const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
-    run* const child = make_run({&in, length - 1}, hash_behind(in, length - 1, tail[0]), tail);
+    const seq_hash first = hash_behind(in, length - 1, tail[0]);
+    directory_.expect_change(2, first);
+    run* const child = make_run({&in, length - 1}, first, tail);
     child->recency.store(in.recency.load(std::memory_order_relaxed), std::memory_order_relaxed);  // what was old stays old
     note_child(in, length - 1, tail[0].get());
     if (directory_.add(child) == child) {

@@ -85,6 +85,10 @@ class run_store {
     return cut(in, length, visits, slot, move);
   }
 
+  /// Brings near what `try_move_tail` will need first; to be called some hundred nanoseconds before it. `length` is below the run's, which the
+  /// caller pins. Inside a quiescent scope.
+  void expect_move(const run& in, std::uint32_t length) const;
+
   /// What uses of runs are marked with from now on; see eviction.hpp. 0, for ever, without a byte budget. Any lane.
   void begin_round(std::uint32_t round) noexcept { round_.store(round, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t round() const noexcept { return round_.load(std::memory_order_relaxed); }
