@@ -39,7 +39,7 @@ class run_directory {
   /// Brings near what `find` will need. Inside a quiescent scope.
   void expect(seq_hash first) const noexcept;
   /// Brings near what `add` and `erase` of a run that starts with `first` will need: step 1, and some hundred nanoseconds later step 2.
-  /// Inside a quiescent scope.
+  /// Step 1 inside a quiescent scope.
   void expect_change(unsigned step, seq_hash first) const noexcept;
   /// Enters `fresh` under its first hash, unless a live run is there already. Answers the one that is there afterwards.
   run* add(run* fresh);

@@ -94,6 +94,57 @@ BOOST_AUTO_TEST_CASE(branches_that_moved_are_removed_by_their_names) {
   BOOST_TEST(all.lane->names() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_long_branch_that_moved_is_removed_by_its_names) {
+  // Its names stand under two numbers of their list, which has one for each 256, and go over to a list of their own.
+  fleet all(2);
+  all.store(0, 200, 250);
+  all.store(1, 204, 8);
+  BOOST_TEST(all.index().run_count() == 2U);  // the trunk with the newer branch, and the older one
+  auto branch = trunk(200);
+  for (std::uint64_t i = 0; i < 250; ++i) branch.emplace_back(fleet::own_name(0, i));
+  BOOST_TEST(all.depth(0, branch) == 450U);
+  BOOST_TEST(all.depth(1, trunk(204)) == 204U);
+
+  for (std::uint64_t i = 250; i-- > 0;) {
+    all.workers[0]->remove(engine_hash{fleet::own_name(0, i)}, medium_id::gpu);
+    BOOST_REQUIRE(all.depth(0, branch) == 200 + i);
+  }
+  for (std::uint64_t i = 200; i-- > 0;) all.workers[0]->remove(engine_hash{trunk_name + i}, medium_id::gpu);
+  BOOST_TEST(all.workers[0]->tally().unknown_removals == 0U);
+  BOOST_TEST(all.lane->names() == 212U);  // the other worker's
+  BOOST_TEST(all.depth(1, trunk(204)) == 204U);
+}
+
+BOOST_AUTO_TEST_CASE(whoever_held_a_run_first_may_leave_and_come_again) {
+  // A run leads to the holding of one of its holders only; the others', and those of his other media, are found as well.
+  fleet all(3);
+  const auto leave = [&](std::uint32_t worker, medium_id medium) {
+    for (std::uint64_t i = 40; i-- > 0;) all.workers[worker]->remove(engine_hash{trunk_name + i}, medium);
+  };
+  for (std::uint32_t worker = 0; worker < 3; ++worker) all.store(worker, 40, 0);
+  store_step copy;
+  copy.medium = medium_id::cpu;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    copy.names.emplace_back(trunk_name + i);
+    copy.locals.emplace_back(i + 1);
+  }
+  all.workers[0]->store(copy);
+
+  leave(0, medium_id::gpu);
+  BOOST_TEST(all.depth(0, trunk(40)) == 40U);
+  leave(0, medium_id::cpu);
+  BOOST_TEST(all.depth(0, trunk(40)) == 0U);
+  BOOST_TEST(all.depth(1, trunk(40)) == 40U);
+  all.store(0, 40, 0);
+  leave(1, medium_id::gpu);
+  leave(2, medium_id::gpu);
+  BOOST_TEST(all.depth(0, trunk(40)) == 40U);
+  BOOST_TEST(all.depth(1, trunk(40)) == 0U);
+  leave(0, medium_id::gpu);
+  BOOST_TEST(all.index().blocks() == 0U);
+  for (const auto& each : all.workers) BOOST_TEST(each->tally().unknown_removals == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(what_the_last_holder_lets_go_of_is_not_kept) {
   // A dead end is cut off when less than half of a run is left, and another chain may grow there.
   fleet all(2);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -109,6 +110,42 @@ BOOST_AUTO_TEST_CASE(names_that_come_and_go_together_are_as_if_they_did_one_by_o
     for (std::uint32_t which = 0; which < each.names.size(); ++which)
       BOOST_REQUIRE(has(table, hash_of(each.names[which]), each.first + which));
   }
+}
+
+BOOST_AUTO_TEST_CASE(names_that_get_other_places_are_found_there_and_nowhere_else) {
+  constexpr std::uint64_t seed = 20'261'125;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  const core::name_hasher hash_of(3);
+  core::name_table table;
+  written all;
+  std::vector<core::engine_hash> names;
+  constexpr std::uint32_t count = 30'000;
+  constexpr std::uint32_t further = 1'000'000;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    names.emplace_back(random());
+    all.hashes.emplace(i, hash_of(names[i]));
+    all.hashes.emplace(further + i, hash_of(names[i]));
+    BOOST_REQUIRE(table.add(hash_of(names[i]), i, all));
+  }
+
+  for (std::uint32_t from = 0; from < count;) {
+    const auto some = std::min<std::uint32_t>(count - from, static_cast<std::uint32_t>(random() % core::name_table::most_at_once + 1));
+    const auto these = std::span(names).subspan(from, some);
+    const auto rest = table.renumber_most(these, hash_of, from, further + from);
+    for (const std::uint8_t which : rest.all()) table.renumber(hash_of(these[which]), from + which, further + from + which);
+    from += some;
+  }
+
+  BOOST_TEST(table.size() == count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    BOOST_REQUIRE(has(table, hash_of(names[i]), further + i));
+    BOOST_REQUIRE(!has(table, hash_of(names[i]), i));
+  }
+  table.renumber(hash_of(names[0]), 0, 7);  // is not there, so nothing happens
+  BOOST_TEST(!has(table, hash_of(names[0]), 7));
+  for (std::uint32_t i = 0; i < count; ++i) table.remove(hash_of(names[i]), further + i);
+  BOOST_TEST(table.size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_table_gives_back_what_a_peak_took) {
