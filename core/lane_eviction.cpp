@@ -69,7 +69,7 @@ void lane_blocks::evict_odd(engine_hash name, eviction_pass& pass, const std::fu
 }
 
 std::size_t lane_blocks::bytes() const noexcept {
-  constexpr std::size_t bytes_per_holding = sizeof(holding) + 24;  // and an entry of the table, two thirds of which is full
+  constexpr std::size_t bytes_per_holding = sizeof(holding) + 24;  // and an entry of the map, which not every one has
   constexpr std::size_t bytes_per_odd_name = sizeof(engine_hash) + sizeof(copies) + 32;
   constexpr std::size_t bytes_per_orphan = sizeof(orphan) + 128;  // in two tables and a list
   return holdings_.size() * bytes_per_holding + odd_.size() * bytes_per_odd_name + waiting_.size() * bytes_per_orphan;

@@ -8,24 +8,30 @@
 namespace kvc::core {
 namespace {
 
+constexpr std::size_t small_table = 32;  ///< segments that lie by themselves
+
 }  // namespace
 
 name_table::name_table() = default;
 name_table::~name_table() = default;
 
 /// Segments of a large table come from huge pages: every key touches another one, and much of the cost would be address translation.
-name_table::word name_table::new_segment(unsigned bits, std::uint32_t prefix) {
+std::uint64_t name_table::new_segment(unsigned bits, std::uint32_t prefix) {
   const std::size_t number = counts_.size();
+  segment* made = nullptr;
   if (number < small_table) {
     first_segments_.push_back(std::make_unique<segment>());
+    made = first_segments_.back().get();
   } else {
-    if ((number - small_table) % segments_per_page == 0) pages_.push_back(make_large_page());
-    new (&segment_at(number)) segment();
+    constexpr std::size_t per_page = large_page_bytes / sizeof(segment);
+    const std::size_t on_page = (number - small_table) % per_page;
+    if (on_page == 0) pages_.push_back(make_large_page());
+    made = new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
   }
   counts_.push_back({.room = static_cast<std::int16_t>(limit_of(number)), .bits = static_cast<std::uint16_t>(bits)});
   prefixes_.push_back(prefix);
   ++with_bits_[bits];
-  return word_for(number, window_of(bits));
+  return word_for(number, made, window_of(bits));
 }
 
 /// Precondition: there is room somewhere.
@@ -49,8 +55,8 @@ bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_record
     if (!divide(hash, all)) return false;
   }
   --count_of(hash).room;
-  const word where = directory_word(hash);
-  put(segment_at(number_in(where)), hash % buckets, tag_of(hash, where & window_mask), place);
+  const std::uint64_t word = directory_word(hash);
+  put(address_in(word), hash % buckets, tag_of(hash, word & window_mask), place);
   ++size_;
   return true;
 }
@@ -111,24 +117,24 @@ struct name_table::division {
 };
 
 bool name_table::divide(std::uint64_t hash, const named_records& all) {
-  const std::size_t old_number = number_in(directory_word(hash));
+  const std::uint64_t old_word = directory_word(hash);
+  const std::size_t old_number = number_in(old_word);
   if (!may_deepen(counts_[old_number].bits)) return false;
   if (counts_[old_number].bits + shift_ == 64) {
-    std::vector<word> twice(directory_.size() * 2);
+    std::vector<std::uint64_t> twice(directory_.size() * 2);
     for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = directory_[i / 2];
     directory_.swap(twice);
     --shift_;
   }
   const unsigned bits = counts_[old_number].bits + 1U;
-  const word low_word = word_for(old_number, window_of(bits));
-  const word high_word = new_segment(bits, prefixes_[old_number] << 1 | 1U);
+  const std::uint64_t low_word = (old_word & ~window_mask) | window_of(bits);
+  const std::uint64_t high_word = new_segment(bits, prefixes_[old_number] << 1 | 1U);
   --with_bits_[counts_[old_number].bits];
   ++with_bits_[++counts_[old_number].bits];
   prefixes_[old_number] <<= 1;
-  segment& low = segment_at(old_number);
-  const segment old = low;
-  low = segment{};
-  division parts{.low = low, .high = segment_at(number_in(high_word)), .bits = bits, .moved = 0, .unknown = {}};
+  const segment old = address_in(old_word);
+  address_in(old_word) = segment{};
+  division parts{.low = address_in(low_word), .high = address_in(high_word), .bits = bits, .moved = 0, .unknown = {}};
   const bool knows_tags = bits % window_step != 0;
   for (std::size_t at = 0; at < buckets; ++at) knows_tags ? parts.share_out(old[at], at) : parts.take_places(old[at]);
   parts.ask(all);
@@ -142,23 +148,25 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   return true;
 }
 
-void name_table::point_to(word to) noexcept {
-  const std::size_t number = number_in(to);
+void name_table::point_to(std::uint64_t word) noexcept {
+  const std::size_t number = number_in(word);
   const unsigned further = 64 - shift_ - counts_[number].bits;
-  std::fill_n(directory_.begin() + static_cast<std::ptrdiff_t>(std::size_t{prefixes_[number]} << further), std::size_t{1} << further, to);
+  std::fill_n(directory_.begin() + static_cast<std::ptrdiff_t>(std::size_t{prefixes_[number]} << further), std::size_t{1} << further, word);
 }
 
 bool name_table::join(std::uint64_t hash, const named_records& all) {
   const unsigned bits = counts_[number_in(directory_word(hash))].bits;
   if (bits == 0) return false;
   const std::uint64_t deciding = std::uint64_t{1} << (64 - bits);
+  const std::uint64_t high_word = directory_word(hash | deciding);
   const std::size_t low_number = number_in(directory_word(hash & ~deciding));
-  const std::size_t high_number = number_in(directory_word(hash | deciding));
+  const std::size_t high_number = number_in(high_word);
   if (counts_[low_number].bits != bits || counts_[high_number].bits != bits || !is_sparse(low_number) || !is_sparse(high_number))
     return false;
-  segment& low = segment_at(low_number);
+  segment& low = segment_of(hash & ~deciding);
+  const std::uint64_t low_word = (directory_word(hash & ~deciding) & ~window_mask) | window_of(bits - 1);
   division parts{.low = low, .high = low, .bits = bits - 1, .moved = 0, .unknown = {}};
-  for (const segment* const half : {&low, &segment_at(high_number)}) {
+  for (const segment* const half : {&low, &address_in(high_word)}) {
     for (const bucket& line : half->lines) parts.take_places(line);
   }
   counts_[low_number].room = static_cast<std::int16_t>(counts_[low_number].room - static_cast<int>(entries_of(high_number)));
@@ -167,28 +175,31 @@ bool name_table::join(std::uint64_t hash, const named_records& all) {
   prefixes_[low_number] >>= 1;
   low = segment{};
   parts.ask(all);
-  point_to(word_for(low_number, window_of(bits - 1)));
-  drop_segment(high_number);
+  point_to(low_word);
+  drop_segment(high_word);
   halve_directory();
   return true;
 }
 
 /// The last segment takes the place of one that nothing leads to any more.
-void name_table::drop_segment(std::size_t number) {
+void name_table::drop_segment(std::uint64_t word) {
+  const std::size_t number = number_in(word);
   const std::size_t last = counts_.size() - 1;
   if (number != last) {
+    const unsigned bits = counts_[last].bits;
     const std::size_t entries = entries_of(last);
-    segment_at(number) = segment_at(last);
+    segment& moved = address_in(directory_[std::size_t{prefixes_[last]} << (64 - shift_ - bits)]);
+    address_in(word) = moved;
     counts_[number] = {.room = static_cast<std::int16_t>(std::ptrdiff_t(limit_of(number)) - std::ptrdiff_t(entries)),
                        .bits = counts_[last].bits};
     prefixes_[number] = prefixes_[last];
-    point_to(word_for(number, window_of(counts_[number].bits)));
+    point_to(word_for(number, &address_in(word), window_of(bits)));
   }
   counts_.pop_back();
   prefixes_.pop_back();
   if (last < small_table) {
     first_segments_.pop_back();
-  } else if ((last - small_table) % segments_per_page == 0) {
+  } else if ((last - small_table) % (large_page_bytes / sizeof(segment)) == 0) {
     pages_.pop_back();
   }
 }
@@ -196,7 +207,7 @@ void name_table::drop_segment(std::size_t number) {
 /// As long as no segment needs all of its bits; one is kept.
 void name_table::halve_directory() {
   for (; shift_ != 63 && with_bits_[64 - shift_] == 0; ++shift_) {
-    std::vector<word> half(directory_.size() / 2);
+    std::vector<std::uint64_t> half(directory_.size() / 2);
     for (std::size_t i = 0; i < half.size(); ++i) half[i] = directory_[2 * i];
     directory_.swap(half);
   }
@@ -212,9 +223,9 @@ std::size_t name_table::way_of(const bucket& line, std::uint16_t tag, std::uint3
 
 void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   if (directory_.empty()) return;
-  const word where = directory_word(hash);
-  segment& in = segment_at(number_in(where));
-  const std::uint16_t tag = tag_of(hash, where & window_mask);
+  const std::uint64_t word = directory_word(hash);
+  segment& in = address_in(word);
+  const std::uint16_t tag = tag_of(hash, word & window_mask);
   const std::size_t home = hash % buckets;
   for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
     bucket& line = in[at];
@@ -231,9 +242,9 @@ void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
 
 void name_table::renumber(std::uint64_t hash, std::uint32_t before, std::uint32_t now) noexcept {
   if (directory_.empty()) return;
-  const word where = directory_word(hash);
-  segment& in = segment_at(number_in(where));
-  const std::uint16_t tag = tag_of(hash, where & window_mask);
+  const std::uint64_t word = directory_word(hash);
+  segment& in = address_in(word);
+  const std::uint16_t tag = tag_of(hash, word & window_mask);
   for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = bucket_behind(at, tag)) {
     bucket& line = in[at];
     if (const std::size_t way = way_of(line, tag, before); way != ways) {
@@ -248,11 +259,11 @@ void name_table::renumber(std::uint64_t hash, std::uint32_t before, std::uint32_
 void name_table::aim(std::span<const engine_hash> names, name_hasher hash_of, targets& at) const noexcept {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::uint64_t hash = hash_of(names[i]);
-    const word where = directory_word(hash);
-    at.lines[i] = &segment_at(number_in(where))[hash % buckets];
+    const std::uint64_t word = directory_word(hash);
+    at.lines[i] = &address_in(word)[hash % buckets];
     bring_within_reach(at.lines[i]);
-    at.tags[i] = tag_of(hash, where & window_mask);
-    at.numbers[i] = static_cast<std::uint32_t>(number_in(where));
+    at.tags[i] = tag_of(hash, word & window_mask);
+    at.numbers[i] = static_cast<std::uint32_t>(number_in(word));
   }
 }
 
@@ -273,11 +284,11 @@ void name_table::each_in_turn(std::span<const engine_hash> names, name_hasher ha
 
 /// Adds a place, but for `size_`, where tags alone tell that its name is new, and its segment has room.
 bool name_table::add_unmistakable(std::uint64_t hash, std::uint32_t place) noexcept {
-  const word where = directory_word(hash);
-  segment_count& count = counts_[number_in(where)];
+  const std::uint64_t word = directory_word(hash);
+  segment_count& count = counts_[number_in(word)];
   if (count.room <= 0) return false;
-  segment& in = segment_at(number_in(where));
-  const std::uint16_t tag = tag_of(hash, where & window_mask);
+  segment& in = address_in(word);
+  const std::uint16_t tag = tag_of(hash, word & window_mask);
   const std::size_t home = hash % buckets;
   for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
     if (in[at].ways_with(tag) != 0) return false;
@@ -349,7 +360,7 @@ name_table::leftover name_table::renumber_most(std::span<const engine_hash> name
 }
 
 std::size_t name_table::bytes() const noexcept {
-  return counts_.size() * (sizeof(segment) + sizeof(segment_count) + sizeof(std::uint32_t)) + directory_.capacity() * sizeof(word);
+  return counts_.size() * (sizeof(segment) + sizeof(segment_count) + sizeof(std::uint32_t)) + directory_.capacity() * sizeof(std::uint64_t);
 }
 
 }  // namespace kvc::core

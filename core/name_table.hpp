@@ -128,7 +128,6 @@ class name_table {
   static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
   static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
   static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
-  static constexpr std::size_t small_table = 32;  ///< segments that lie by themselves; further ones lie on large pages
   static constexpr std::size_t looked_ahead = 32;  ///< names: about as many lines as a CPU waits for at once
 
   struct alignas(64) bucket {
@@ -170,30 +169,36 @@ class name_table {
     }
   };
   static_assert(sizeof(bucket) == 64 && offsetof(bucket, tags) == 0);
-  struct segment {
+  /// At the beginning of a page of memory, so that a directory word has room beside its address.
+  struct alignas(4096) segment {
     std::array<bucket, buckets> lines;
 
     [[nodiscard]] bucket& operator[](std::size_t at) noexcept { return lines[at]; }
     [[nodiscard]] const bucket& operator[](std::size_t at) const noexcept { return lines[at]; }
   };
-  static constexpr std::size_t segments_per_page = large_page_bytes / sizeof(segment);
 
   /// What is known of a segment beside its entries.
   struct segment_count {
     std::int16_t room = 0;   ///< entries it takes before it divides; below 0 where it got more from another that divided
     std::uint16_t bits = 0;  ///< leading bits of the hash that all entries share
   };
-  /// A word of the directory: the number of a segment, and below it its tag window. As short as it can be, since each name reads one at random.
-  using word = std::uint32_t;
+  /// Number, address and tag window of a segment in one word: user addresses have 48 bits, of which segments leave the last twelve free.
+  /// From the top: 16 bits of the number, 36 of the address, 6 more of the number, 6 of the window.
+  static constexpr unsigned address_bits = 48;
   static constexpr unsigned window_bits = 6;
-  static constexpr word window_mask = (1U << window_bits) - 1;
-  static_assert(window_bits + most_bits <= 32);
+  static constexpr std::uint64_t window_mask = (1U << window_bits) - 1;
+  static constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - alignof(segment);
+  static constexpr unsigned low_number_bits = 64 - address_bits;
+  static_assert(low_number_bits + 12 - window_bits == most_bits);
   static constexpr unsigned window_step = 4;
 
-  static constexpr word word_for(std::size_t number, unsigned window) noexcept {
-    return static_cast<word>(number << window_bits | window);
+  static std::uint64_t word_for(std::size_t number, const segment* at, unsigned window) noexcept {
+    return std::uint64_t{number} << address_bits | reinterpret_cast<std::uintptr_t>(at) | number >> low_number_bits << window_bits | window;
   }
-  static constexpr std::size_t number_in(word of) noexcept { return of >> window_bits; }
+  static std::size_t number_in(std::uint64_t word) noexcept {
+    constexpr std::uint64_t high_mask = (1U << (most_bits - low_number_bits)) - 1;
+    return static_cast<std::size_t>(word >> address_bits | (word >> window_bits & high_mask) << low_number_bits);
+  }
 
   /// How many leading bits of the hash the tags of a segment leave out, which has `bits` in common.
   static constexpr unsigned window_of(unsigned bits) noexcept {
@@ -209,13 +214,15 @@ class name_table {
     return (at + (tag >> 4 | 1U)) % buckets;
   }
 
-  [[nodiscard]] word directory_word(std::uint64_t hash) const noexcept { return directory_[static_cast<std::size_t>(hash >> shift_)]; }
-  [[nodiscard]] segment& segment_at(std::size_t number) const noexcept {
-    if (number < small_table) return *first_segments_[number];
-    const std::size_t on_pages = number - small_table;
-    return static_cast<segment*>(pages_[on_pages / segments_per_page].get())[on_pages % segments_per_page];
+  [[nodiscard]] std::uint64_t directory_word(std::uint64_t hash) const noexcept {
+    return directory_[static_cast<std::size_t>(hash >> shift_)];
   }
-  [[nodiscard]] segment& segment_of(std::uint64_t hash) const noexcept { return segment_at(number_in(directory_word(hash))); }
+  static segment& address_in(std::uint64_t word) noexcept {
+    return *reinterpret_cast<segment*>(word & address_mask);
+  }
+  [[nodiscard]] segment& segment_of(std::uint64_t hash) const noexcept {
+    return address_in(directory_word(hash));
+  }
   [[nodiscard]] segment_count& count_of(std::uint64_t hash) noexcept {
     return counts_[number_in(directory_word(hash))];
   }
@@ -256,13 +263,13 @@ class name_table {
   /// False when the other half is not sparse, or divided further, or the segment is the only one.
   [[nodiscard]] bool join(std::uint64_t hash, const named_records& all);
   /// A word for the directory.
-  [[nodiscard]] word new_segment(unsigned bits, std::uint32_t prefix);
+  [[nodiscard]] std::uint64_t new_segment(unsigned bits, std::uint32_t prefix);
   /// Enters a segment in the directory wherever it stands.
-  void point_to(word to) noexcept;
-  void drop_segment(std::size_t number);
+  void point_to(std::uint64_t word) noexcept;
+  void drop_segment(std::uint64_t word);
   void halve_directory();
 
-  std::vector<word> directory_;           ///< by the leading bits, at least one; a segment with fewer bits stands in several places
+  std::vector<std::uint64_t> directory_;  ///< by the leading bits, at least one; a segment with fewer bits stands in several places
   unsigned shift_ = 63;                   ///< of a hash, to its leading bits
   std::vector<segment_count> counts_;     ///< by number of the segment
   std::vector<std::uint32_t> prefixes_;   ///< by number: the leading bits that its entries share
@@ -275,9 +282,9 @@ class name_table {
 template <class IsIt>
 bool name_table::find(std::uint64_t hash, IsIt is_it) const {
   if (directory_.empty()) return false;
-  const word where = directory_word(hash);
-  const segment& in = segment_at(number_in(where));
-  const std::uint16_t tag = tag_of(hash, where & window_mask);
+  const std::uint64_t word = directory_word(hash);
+  const segment& in = address_in(word);
+  const std::uint16_t tag = tag_of(hash, word & window_mask);
   for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = bucket_behind(at, tag)) {
     const bucket& line = in[at];
     for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
