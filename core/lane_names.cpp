@@ -10,6 +10,7 @@
 #include "core/run.hpp"
 
 namespace kvc::core {
+
 name_spot lane_names::spot_at(std::uint32_t place) const noexcept {
   const std::uint32_t number = place >> part_bits;
   const naming& entry = at(number);
