@@ -243,9 +243,7 @@ std::uint32_t lane_holdings::tail_of(std::uint32_t which, std::uint32_t offset, 
   const naming& list = names_->at(in.list);
   const auto most = static_cast<std::uint32_t>(names.size());
   if (offset + 1 == in.cutoff) {  // from the end backwards, as engines evict
-    std::uint32_t count = 1;
-    while (count < most && count <= offset && list.has(offset - count, names[count])) ++count;
-    return count;
+    return offset == 0 ? 1 : 1 + list.common_backwards(offset - 1, names.subspan(1));
   }
   // In order, up to the end.
   const std::uint32_t rest = in.cutoff - offset;

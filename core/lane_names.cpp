@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include "core/arena.hpp"
@@ -119,7 +120,7 @@ void lane_names::reserve(naming& list, std::uint32_t names) {
   // Lists mostly begin with all they will have; those that grow, grow again.
   const std::uint32_t wanted = list.capacity == 0 ? names : std::max(names, list.capacity + list.capacity / 4);
   auto* const wider = static_cast<engine_hash*>(arena_take(arena_kind::names, wanted * sizeof(engine_hash)));
-  std::uninitialized_copy_n(list.names, list.count, wider);
+  if (list.count != 0) std::memcpy(wider, list.names, list.count * sizeof(engine_hash));
   arena_give(arena_kind::names, list.names, list.capacity * sizeof(engine_hash));
   written_bytes_ += (wanted - list.capacity) * sizeof(engine_hash);
   list.names = wider;
@@ -261,7 +262,7 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
     const std::optional<std::uint32_t> place = next_place(list, from);
     const std::uint32_t some = at_once(from, static_cast<std::uint32_t>(names.size() - accepted));
     const auto next = names.subspan(accepted, some);
-    std::ranges::copy(next, in.names + from);
+    std::memcpy(in.names + from, next.data(), next.size_bytes());  // std::copy takes them one by one: they are not trivial to make
     in.count += some;
     const std::uint32_t entered = place ? enter(list, from, *place) : 0;
     accepted += entered;

@@ -53,6 +53,15 @@ struct alignas(64) naming {
   [[nodiscard]] bool has(std::uint32_t offset, engine_hash name) const noexcept {
     return offset >= first && offset < end() && names[offset - first] == name;
   }
+  /// How many of `wanted` the list has from `offset` backwards: names of blocks `offset`, `offset` - 1 ...
+  [[nodiscard]] std::uint32_t common_backwards(std::uint32_t offset, std::span<const engine_hash> wanted) const noexcept {
+    if (offset < first || offset >= end()) return 0;
+    const engine_hash* const here = names + (offset - first);
+    const std::size_t most = std::min<std::size_t>(wanted.size(), offset - first + 1);
+    std::size_t same = 0;
+    while (same < most && *(here - same) == wanted[same]) ++same;
+    return static_cast<std::uint32_t>(same);
+  }
   [[nodiscard]] std::span<const engine_hash> all() const noexcept { return {names, count}; }
 };
 

@@ -56,7 +56,7 @@ bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_record
   }
   --count_of(hash).room;
   const std::uint64_t word = directory_word(hash);
-  put(address_in(word), hash % buckets, tag_of(hash, word & window_mask), place);
+  put(address_in(word), home_of(hash), tag_of(hash, word & window_mask), place);
   ++size_;
   return true;
 }
@@ -111,7 +111,7 @@ struct name_table::division {
       if (i < steps * ahead) continue;
       const std::uint32_t place = unknown[i - steps * ahead];
       const std::uint64_t hash = all.hash_at(place);
-      give(bits != 0 && (hash >> (64 - bits) & 1) != 0, hash % buckets, tag_of(hash, window_of(bits)), place);
+      give(bits != 0 && (hash >> (64 - bits) & 1) != 0, home_of(hash), tag_of(hash, window_of(bits)), place);
     }
   }
 };
@@ -226,7 +226,7 @@ void name_table::remove(std::uint64_t hash, std::uint32_t place) noexcept {
   const std::uint64_t word = directory_word(hash);
   segment& in = address_in(word);
   const std::uint16_t tag = tag_of(hash, word & window_mask);
-  const std::size_t home = hash % buckets;
+  const std::size_t home = home_of(hash);
   for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
     bucket& line = in[at];
     if (const std::size_t way = way_of(line, tag, place); way != ways) {
@@ -245,7 +245,7 @@ void name_table::renumber(std::uint64_t hash, std::uint32_t before, std::uint32_
   const std::uint64_t word = directory_word(hash);
   segment& in = address_in(word);
   const std::uint16_t tag = tag_of(hash, word & window_mask);
-  for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = bucket_behind(at, tag)) {
+  for (std::size_t i = 0, at = home_of(hash); i < buckets; ++i, at = bucket_behind(at, tag)) {
     bucket& line = in[at];
     if (const std::size_t way = way_of(line, tag, before); way != ways) {
       line.places[way] = now;
@@ -257,10 +257,12 @@ void name_table::renumber(std::uint64_t hash, std::uint32_t before, std::uint32_
 
 /// Hashes up to `looked_ahead` names and asks for their lines.
 void name_table::aim(std::span<const engine_hash> names, name_hasher hash_of, targets& at) const noexcept {
+  const std::uint64_t* const directory = directory_.data();  // `at` might be where these stand, for all the compiler knows
+  const unsigned shift = shift_;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::uint64_t hash = hash_of(names[i]);
-    const std::uint64_t word = directory_word(hash);
-    at.lines[i] = &address_in(word)[hash % buckets];
+    const std::uint64_t word = directory[hash >> shift];
+    at.lines[i] = &address_in(word)[home_of(hash)];
     bring_within_reach(at.lines[i]);
     at.tags[i] = tag_of(hash, word & window_mask);
     at.numbers[i] = static_cast<std::uint32_t>(number_in(word));
@@ -289,7 +291,7 @@ bool name_table::add_unmistakable(std::uint64_t hash, std::uint32_t place) noexc
   if (count.room <= 0) return false;
   segment& in = address_in(word);
   const std::uint16_t tag = tag_of(hash, word & window_mask);
-  const std::size_t home = hash % buckets;
+  const std::size_t home = home_of(hash);
   for (std::size_t i = 0, at = home; i < buckets; ++i, at = bucket_behind(at, tag)) {
     if (in[at].ways_with(tag) != 0) return false;
     if (!in[at].has_passed_on(tag)) break;
@@ -307,8 +309,8 @@ name_table::leftover name_table::add_most(std::span<const engine_hash> names, na
   }
   each_in_turn(names, hash_of, [&, counts = counts_.data()](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t number) {
     const unsigned free = line.ways_with(0);
-    if (free != 0 && !line.has_passed_on(tag) && line.ways_with(tag) == 0 && counts[number].room > 0) {
-      const auto way = static_cast<std::size_t>(std::countr_zero(free));
+    if (free != 0 && !line.has_passed_on(tag) && line.ways_with(tag) == 0 && counts[number].room > 0) [[likely]] {
+      const auto way = static_cast<unsigned>(std::countr_zero(free));
       line.tags[way] = tag;
       line.places[way] = first + static_cast<std::uint32_t>(i);
       --counts[number].room;
@@ -331,7 +333,7 @@ name_table::leftover name_table::remove_most(std::span<const engine_hash> names,
   if (directory_.empty()) return rest;
   each_in_turn(names, hash_of, [&, counts = counts_.data()](std::size_t i, bucket& line, std::uint16_t tag, std::uint32_t number) {
     const std::size_t way = way_of(line, tag, first + static_cast<std::uint32_t>(i));
-    if (way == ways) {
+    if (way == ways) [[unlikely]] {
       expect_next_line(hash_of(names[i]), tag);
       rest.which[rest.count++] = static_cast<std::uint8_t>(i);
       return;

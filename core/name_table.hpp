@@ -21,19 +21,24 @@
 
 namespace kvc::core {
 
-/// The hash of a name within a space. Values without state beyond the space; two multiplications spread what a publisher may choose.
+/// The hash of a name within a space: both halves of its product with a secret number. Values without state beyond these; every name that
+/// comes, goes or is looked for is hashed, some more than once, and what that takes shows in the time of events. The multiplier is secret
+/// as well, since the differences between products with a known one are known.
 class name_hasher {
  public:
-  explicit name_hasher(std::uint64_t space) noexcept : salt_(space * 0x9E37'79B9'7F4A'7C15U ^ spread_secret()) {}
+  explicit name_hasher(std::uint64_t space) noexcept
+      : salt_(space * 0x9E37'79B9'7F4A'7C15U ^ spread_secret()),
+        multiplier_((spread_secret() * 0x9E37'79B9'7F4A'7C15U ^ 0xD6E8'FEB8'6659'FD93U) | 1U) {}
 
   [[nodiscard]] std::uint64_t operator()(engine_hash name) const noexcept {
-    std::uint64_t mixed = (name.get() ^ salt_) * 0xD6E8'FEB8'6659'FD93U;
-    mixed = (mixed ^ mixed >> 32) * 0xD6E8'FEB8'6659'FD93U;
-    return mixed ^ mixed >> 32;
+    __extension__ using twice_as_wide = unsigned __int128;
+    const auto product = static_cast<twice_as_wide>(name.get() ^ salt_) * multiplier_;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
 
  private:
   std::uint64_t salt_;
+  std::uint64_t multiplier_;
 };
 
 /// What the places of a table lead to. A table keeps 15 bits of each hash, and asks here for the whole where it divides.
@@ -68,7 +73,7 @@ class name_table {
 
   /// Brings the line of a hash near; to be called some keys ahead of the call that needs it.
   void prefetch(std::uint64_t hash) const noexcept {
-    if (!directory_.empty()) bring_near(&segment_of(hash)[hash % buckets]);
+    if (!directory_.empty()) bring_near(&segment_of(hash)[home_of(hash)]);
   }
   /// The same for the first names of many, after which `add_most` and `remove_most` look ahead by themselves; to be called some hundred
   /// nanoseconds before them.
@@ -76,7 +81,7 @@ class name_table {
     if (directory_.empty()) return;
     for (const engine_hash name : names.first(std::min(names.size(), looked_ahead))) {
       const std::uint64_t hash = hash_of(name);
-      bring_within_reach(&segment_of(hash)[hash % buckets]);
+      bring_within_reach(&segment_of(hash)[home_of(hash)]);
     }
   }
 
@@ -143,7 +148,7 @@ class name_table {
     /// The bits of `passed_on` that count entries with such a tag.
     static constexpr unsigned count_of(std::uint16_t tag) noexcept { return 0xFU << ((tag & 6U) << 1); }
     /// Whether an entry with this tag may have gone on to a later bucket.
-    [[nodiscard]] bool has_passed_on(std::uint16_t tag) const noexcept { return (passed_on & count_of(tag)) != 0; }
+    [[nodiscard]] bool has_passed_on(std::uint16_t tag) const noexcept { return (passed_on >> ((tag & 6U) << 1) & 0xFU) != 0; }
     void pass_on(std::uint16_t tag) noexcept {
       const unsigned count = count_of(tag);
       if ((passed_on & count) != count) passed_on = static_cast<std::uint16_t>(passed_on + (count & 0x1111U));
@@ -183,21 +188,20 @@ class name_table {
     std::uint16_t bits = 0;  ///< leading bits of the hash that all entries share
   };
   /// Number, address and tag window of a segment in one word: user addresses have 48 bits, of which segments leave the last twelve free.
-  /// From the top: 16 bits of the number, 36 of the address, 6 more of the number, 6 of the window.
-  static constexpr unsigned address_bits = 48;
+  /// From the top: 22 bits of the number, 36 of the address, 6 of the window.
   static constexpr unsigned window_bits = 6;
   static constexpr std::uint64_t window_mask = (1U << window_bits) - 1;
+  static constexpr unsigned address_bits = 48;
   static constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - alignof(segment);
-  static constexpr unsigned low_number_bits = 64 - address_bits;
-  static_assert(low_number_bits + 12 - window_bits == most_bits);
+  static constexpr unsigned number_at = 64 - most_bits;
+  static_assert(number_at == address_bits - window_bits && alignof(segment) == std::size_t{1} << 2 * window_bits);
   static constexpr unsigned window_step = 4;
 
   static std::uint64_t word_for(std::size_t number, const segment* at, unsigned window) noexcept {
-    return std::uint64_t{number} << address_bits | reinterpret_cast<std::uintptr_t>(at) | number >> low_number_bits << window_bits | window;
+    return std::uint64_t{number} << number_at | reinterpret_cast<std::uintptr_t>(at) >> window_bits | window;
   }
   static std::size_t number_in(std::uint64_t word) noexcept {
-    constexpr std::uint64_t high_mask = (1U << (most_bits - low_number_bits)) - 1;
-    return static_cast<std::size_t>(word >> address_bits | (word >> window_bits & high_mask) << low_number_bits);
+    return static_cast<std::size_t>(word >> number_at);
   }
 
   /// How many leading bits of the hash the tags of a segment leave out, which has `bits` in common.
@@ -208,6 +212,10 @@ class name_table {
     return static_cast<std::uint16_t>(hash << window >> 48 | 1U);  // never 0; the last bit never divides
   }
 
+  /// The bucket of a hash in its segment, by bits that give the distance of its line in bytes as they stand.
+  static constexpr std::size_t home_of(std::uint64_t hash) noexcept {
+    return hash / sizeof(bucket) % buckets;
+  }
   /// Where an entry goes on that found bucket `at` full: by steps of its own, any odd number, so that full buckets do not fill their
   /// neighbours.
   static std::size_t bucket_behind(std::size_t at, std::uint16_t tag) noexcept {
@@ -218,7 +226,7 @@ class name_table {
     return directory_[static_cast<std::size_t>(hash >> shift_)];
   }
   static segment& address_in(std::uint64_t word) noexcept {
-    return *reinterpret_cast<segment*>(word & address_mask);
+    return *reinterpret_cast<segment*>(word << window_bits & address_mask);
   }
   [[nodiscard]] segment& segment_of(std::uint64_t hash) const noexcept {
     return address_in(directory_word(hash));
@@ -242,7 +250,7 @@ class name_table {
   template <class Use>
   void each_in_turn(std::span<const engine_hash> names, name_hasher hash_of, Use use) const noexcept;
   void expect_next_line(std::uint64_t hash, std::uint16_t tag) const noexcept {
-    bring_near(&segment_of(hash)[bucket_behind(hash % buckets, tag)]);
+    bring_near(&segment_of(hash)[bucket_behind(home_of(hash), tag)]);
   }
   /// The way of a line that has a tag and a place; `ways` when there is none.
   static std::size_t way_of(const bucket& line, std::uint16_t tag, std::uint32_t place) noexcept;
@@ -285,7 +293,7 @@ bool name_table::find(std::uint64_t hash, IsIt is_it) const {
   const std::uint64_t word = directory_word(hash);
   const segment& in = address_in(word);
   const std::uint16_t tag = tag_of(hash, word & window_mask);
-  for (std::size_t i = 0, at = hash % buckets; i < buckets; ++i, at = bucket_behind(at, tag)) {
+  for (std::size_t i = 0, at = home_of(hash); i < buckets; ++i, at = bucket_behind(at, tag)) {
     const bucket& line = in[at];
     for (unsigned rest = line.ways_with(tag); rest != 0; rest &= rest - 1) {
       if (is_it(line.places[static_cast<std::size_t>(std::countr_zero(rest))])) return true;

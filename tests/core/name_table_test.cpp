@@ -1,4 +1,5 @@
 #include "core/name_table.hpp"
+#include "core/spread.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -110,6 +111,45 @@ BOOST_AUTO_TEST_CASE(names_that_come_and_go_together_are_as_if_they_did_one_by_o
     for (std::uint32_t which = 0; which < each.names.size(); ++which)
       BOOST_REQUIRE(has(table, hash_of(each.names[which]), each.first + which));
   }
+}
+
+/// What a table of so many names takes, the i-th of which is `name_of(i)`.
+template <class NameOf>
+std::size_t bytes_with(std::uint32_t count, NameOf name_of) {
+  const core::name_hasher hash_of(1);
+  core::name_table table;
+  written all;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t hash = hash_of(core::engine_hash{name_of(i)});
+    all.hashes.emplace(i, hash);
+    BOOST_REQUIRE(table.add(hash, i, all));
+  }
+  for (std::uint32_t i = 0; i < count; ++i) BOOST_REQUIRE(has(table, all.hashes.at(i), i));
+  return table.bytes();
+}
+
+BOOST_AUTO_TEST_CASE(names_that_follow_a_pattern_take_no_more_room_than_random_ones) {
+  constexpr std::uint32_t count = 1U << 16;
+  constexpr std::uint64_t seed = 20'261'126;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (const std::uint64_t secret : {std::uint64_t{0}, random(), random()}) {
+    core::set_spread_secret(secret);
+    const std::size_t usual = bytes_with(count, [&](std::uint32_t) { return random(); });
+    const auto looks_usual = [&](std::size_t bytes) { return bytes < usual + usual / 4; };
+    for (unsigned shift = 0; shift <= 48; shift += 8) {
+      BOOST_TEST_INFO("secret " << secret << ", names count up at bit " << shift);
+      BOOST_TEST(looks_usual(bytes_with(count, [=](std::uint32_t i) { return std::uint64_t{i} << shift; })));
+    }
+    constexpr std::uint64_t undoes_the_usual_multiplier = 0xCFEE'444D'8B59'A89BU;  // the product of both is 1 in 64 bits
+    for (const std::uint64_t step : {0x9E37'79B9'7F4A'7C15U, 0xD6E8'FEB8'6659'FD93U, undoes_the_usual_multiplier, 0x1001'0010'0100'1001U}) {
+      BOOST_TEST_INFO("secret " << secret << ", multiples of " << step);
+      BOOST_TEST(looks_usual(bytes_with(count, [=](std::uint32_t i) { return i * step; })));
+    }
+    BOOST_TEST(looks_usual(bytes_with(count, [](std::uint32_t i) { return i * 0x1'0000'0001ULL; })));
+    BOOST_TEST(looks_usual(bytes_with(count, [](std::uint32_t i) { return ~std::uint64_t{i}; })));
+  }
+  core::set_spread_secret(0);
 }
 
 BOOST_AUTO_TEST_CASE(names_that_get_other_places_are_found_there_and_nowhere_else) {
