@@ -221,7 +221,7 @@ asio::awaitable<void> stream_listener::listen() {
     if (replay_pass_ && (next == step::listen || next == step::apply_live)) end_replay();  // not to forget: more of the answer may follow
     switch (next) {
       case step::listen:
-        if (!hear_at_once()) co_await hear();
+        if (is_quiet_ || !hear_at_once()) co_await hear();
         break;
       case step::apply_live:
         co_await apply(live_number_, message_.frame(2));
@@ -268,7 +268,13 @@ asio::awaitable<void> stream_listener::forget() {
 asio::awaitable<void> stream_listener::hear() {
   auto look = machine_.wake_at();
   if (sink_.is_waiting_for_parts()) look = std::min(look, clock::now() + settings_->pool_settle);
-  take(co_await socket_->receive(message_, next_look(look, settings_->idle_check)));
+  const error_code failed = co_await socket_->wait(next_look(look, settings_->idle_check));
+  is_quiet_ = failed == errc::timed_out;
+  if (failed) {
+    take(failed);
+  } else {
+    (void)hear_at_once();  // for nothing, when the transport only had something to say to itself
+  }
 }
 
 bool stream_listener::hear_at_once() {

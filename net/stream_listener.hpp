@@ -98,6 +98,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
 
   break_count breaks_;
   clock::time_point looked_at_;  ///< when the connection was looked at last
+  bool is_quiet_ = false;        ///< the last wait ended without a message: nothing is there before the next one
   lane* lane_;
   const stream_settings* settings_;
   zmq_engine* engine_;

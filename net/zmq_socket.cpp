@@ -208,7 +208,7 @@ bool zmq_socket::state::watch(zmq_engine& engine) {
   if (monitor == nullptr) return false;
   const int none = 0;
   set(monitor, ZMQ_LINGER, none);
-  set(monitor, ZMQ_RCVHWM, none);  // a full pair would block libzmq's own thread; every sleep and poll reads it
+  set(monitor, ZMQ_RCVHWM, none);  // a full pair would block libzmq's own thread; who watches polls
   return zmq_connect(monitor, name.c_str()) == 0;
 }
 
@@ -363,7 +363,7 @@ error_code zmq_socket::try_send(std::span<const std::string_view> frames) {
   return failure;
 }
 
-// Both loops: try; ask the flags, because trying may have swallowed the descriptor's edge; only then sleep. The flags decide, the
+// All loops: try; ask the flags, because trying may have swallowed the descriptor's edge; only then sleep. The flags decide, the
 // descriptor only says when to look again.
 
 asio::awaitable<error_code> zmq_socket::receive(zmq_message& into, std::chrono::steady_clock::time_point deadline) {
@@ -371,10 +371,18 @@ asio::awaitable<error_code> zmq_socket::receive(zmq_message& into, std::chrono::
     const error_code tried = try_receive(into);
     if (tried != errc::would_block) co_return tried;
     if (state_->is_ready(ZMQ_POLLIN)) continue;
-    state_->read_notices();
     const error_code stirred = co_await descriptor_wait::sleep(state_->wait, deadline);
     if (stirred) co_return stirred;
   }
+}
+
+asio::awaitable<error_code> zmq_socket::wait(std::chrono::steady_clock::time_point deadline) {
+  if (state_->socket == nullptr) co_return make_error_code(errc::closed);
+  while (!state_->is_ready(ZMQ_POLLIN)) {
+    const error_code stirred = co_await descriptor_wait::sleep(state_->wait, deadline);
+    if (stirred) co_return stirred;
+  }
+  co_return error_code();
 }
 
 asio::awaitable<error_code> zmq_socket::send(std::span<const std::string_view> frames, std::chrono::steady_clock::time_point deadline) {
@@ -382,7 +390,6 @@ asio::awaitable<error_code> zmq_socket::send(std::span<const std::string_view> f
     const error_code tried = try_send(frames);
     if (tried != errc::would_block) co_return tried;
     if (state_->is_ready(ZMQ_POLLOUT)) continue;
-    state_->read_notices();
     const error_code stirred = co_await descriptor_wait::sleep(state_->wait, deadline);
     if (stirred) co_return stirred;
   }

@@ -98,13 +98,17 @@ class zmq_socket {
   /// received is lost.
   [[nodiscard]] asio::awaitable<error_code> receive(zmq_message& into, std::chrono::steady_clock::time_point deadline);
 
+  /// Waits until there may be something for `try_receive`, or until `deadline`; takes nothing. Asks the transport once where `receive` asks it
+  /// three times, for who waits mostly in vain. Errors: `timed_out`, `cancelled`, `closed`. Lifetime and cancellation as `receive`.
+  [[nodiscard]] asio::awaitable<error_code> wait(std::chrono::steady_clock::time_point deadline);
+
   /// Hands a whole message to the socket if it can be queued now; else `would_block` and nothing was sent. The bytes are copied.
   [[nodiscard]] error_code try_send(std::span<const std::string_view> frames);
 
   /// Waits until the message can be queued. Errors as `receive`.
   [[nodiscard]] asio::awaitable<error_code> send(std::span<const std::string_view> frames, std::chrono::steady_clock::time_point deadline);
 
-  /// With `watch_connection`: what the transport said so far. Reads the pending notices, so call it now and then.
+  /// With `watch_connection`: what the transport said so far. Reads the pending notices, which wait without a bound until then: ask after every wait.
   struct connection {
     bool connected = false;
     std::uint64_t connects = 0;  ///< completed handshakes
