@@ -101,7 +101,7 @@ constexpr std::array rows{
     field_info{"process", "lanes", whole(KVC_AT(lanes), 0, 1024), "0 = one per CPU this process may use",
                "threads that serve requests and apply events"},
     field_info{"process", "pin_lanes", pin_lanes, "true or false", "keep each lane on a CPU of its own; no more lanes than CPUs then"},
-    field_info{"process", "zmq_io_threads", whole(KVC_AT(zmq_io_threads), 1, 64), "", "threads that move event bytes for all lanes"},
+    field_info{"process", "zmq_io_threads", whole(KVC_AT(zmq_io_threads), 1, 64), "", "threads that move event bytes for all lanes, and as many again for answers to replays"},
     field_info{"process", "hash_seed", whole(KVC_AT(hash_seed), 0, any_u64), "0 is a seed like any other",
                "XXH3 seed of block hashes where a registration names none"},
     field_info{"process", "shutdown_timeout_ms", whole(KVC_AT(shutdown_timeout), 0, hour_ms),

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <sys/resource.h>
 #include <utility>
 
 #include <boost/system/system_error.hpp>
@@ -85,33 +86,55 @@ bool wants_ipv6(const std::string& endpoint, bool binding) {
   return endpoint.starts_with("tcp://[") || (binding && endpoint.starts_with("tcp://*"));
 }
 
+/// How many sockets of `wanted` there can be: libzmq has room for all of them from the beginning, and each takes a descriptor or more.
+int possible_sockets(int wanted) {
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_max == RLIM_INFINITY) return wanted;
+  return static_cast<int>(std::min<rlim_t>(static_cast<rlim_t>(wanted), descriptors.rlim_max));
+}
+
 boost::system::system_error no_socket(const char* what) {
   return {zmq_errno(), boost::system::system_category(), what};
 }
 
 }  // namespace
 
-struct zmq_engine::state {
-  void* context = nullptr;
+/// One context of libzmq, whose threads run where the thread may that makes it.
+class zmq_threads {
+ public:
+  zmq_threads(int io_threads, int max_sockets) : context_(zmq_ctx_new()) {
+    if (context_ == nullptr) throw std::bad_alloc();
+    zmq_ctx_set(context_, ZMQ_IO_THREADS, std::max(io_threads, 1));
+    zmq_ctx_set(context_, ZMQ_MAX_SOCKETS, possible_sockets(std::min(max_sockets, zmq_ctx_get(context_, ZMQ_SOCKET_LIMIT))));
+    // The threads come with the first socket: here, and not on a lane, whose CPU they would share for ever when lanes have one each.
+    const short_slices prompt(shortest_slice);
+    void* const first = ::zmq_socket(context_, ZMQ_PAIR);
+    if (first != nullptr) zmq_close(first);
+  }
+  ~zmq_threads() {
+    while (zmq_ctx_term(context_) != 0 && zmq_errno() == EINTR) continue;
+  }
+  zmq_threads(const zmq_threads&) = delete;
+  zmq_threads& operator=(const zmq_threads&) = delete;
+
+  [[nodiscard]] void* context() const noexcept { return context_; }
+
+ private:
+  void* context_;
 };
 
-zmq_engine::zmq_engine(int io_threads, int max_sockets) : state_(std::make_unique<state>()) {
-  state_->context = zmq_ctx_new();
-  if (state_->context == nullptr) throw std::bad_alloc();
-  zmq_ctx_set(state_->context, ZMQ_IO_THREADS, std::max(io_threads, 1));
-  zmq_ctx_set(state_->context, ZMQ_MAX_SOCKETS, std::min(max_sockets, zmq_ctx_get(state_->context, ZMQ_SOCKET_LIMIT)));
-  // The threads come with the first socket: here, and not on a lane, whose CPU they would share for ever when lanes have one each.
-  const short_slices prompt(shortest_slice);
-  void* const first = ::zmq_socket(state_->context, ZMQ_PAIR);
-  if (first != nullptr) zmq_close(first);
-}
+struct zmq_engine::state {
+  zmq_threads watched;
+  zmq_threads others;
+};
 
-zmq_engine::~zmq_engine() {
-  while (zmq_ctx_term(state_->context) != 0 && zmq_errno() == EINTR) continue;
-}
+zmq_engine::zmq_engine(int io_threads, int max_sockets)
+    : state_(new state{.watched = {io_threads, max_sockets}, .others = {io_threads, max_sockets}}) {}
 
-void* zmq_engine::handle() const noexcept {
-  return state_->context;
+zmq_engine::~zmq_engine() = default;
+
+void* zmq_engine::handle(bool is_watched) const noexcept {
+  return is_watched ? state_->watched.context() : state_->others.context();
 }
 
 /// Every stream has messages that wait to be filled, so there is no room in them for frames that never come.
@@ -204,7 +227,7 @@ bool zmq_socket::state::watch(zmq_engine& engine) {
   constexpr int wanted = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
                          ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
   if (zmq_socket_monitor(socket, name.c_str(), wanted) != 0) return false;
-  monitor = ::zmq_socket(engine.handle(), ZMQ_PAIR);
+  monitor = ::zmq_socket(engine.handle(true), ZMQ_PAIR);
   if (monitor == nullptr) return false;
   const int none = 0;
   set(monitor, ZMQ_LINGER, none);
@@ -243,7 +266,7 @@ void zmq_socket::state::read_notices() {
 
 zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options)
     : state_(std::make_unique<state>()) {
-  void* const socket = ::zmq_socket(engine.handle(), kind_number(what));
+  void* const socket = ::zmq_socket(engine.handle(options.watch_connection), kind_number(what));
   if (socket == nullptr) throw no_socket("no ZeroMQ socket left");
   state_->socket = socket;
   const int off = 0;

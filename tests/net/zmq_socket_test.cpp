@@ -96,6 +96,36 @@ asio::awaitable<void> exchange_published(wire& on) {
   BOOST_TEST(subscriber.try_receive(message) == make_error_code(errc::would_block));
 }
 
+asio::awaitable<void> wait_without_taking(wire& on) {
+  zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
+  BOOST_TEST(!publisher.bind("tcp://127.0.0.1:*"));
+  BOOST_TEST(!subscriber.subscribe(""));
+  const std::string endpoint = publisher.bound_endpoint();
+  BOOST_TEST(!subscriber.connect(endpoint));
+  co_await join(publisher, subscriber);
+
+  const auto begun = clock_type::now();
+  const auto shortly = begun + 30ms;
+  const error_code nothing = co_await subscriber.wait(shortly);
+  BOOST_TEST(nothing == make_error_code(errc::timed_out));
+  BOOST_TEST((clock_type::now() >= shortly));
+
+  const std::array<std::string_view, 2> frames{"topic", "payload"};
+  BOOST_TEST(!publisher.try_send(frames));
+  zmq_message message;
+  const auto until = soon();
+  for (int i = 0; i < 3; ++i) {  // as often as anybody asks
+    const error_code there = co_await subscriber.wait(until);
+    BOOST_TEST(!there);
+  }
+  BOOST_TEST(!subscriber.try_receive(message));
+  BOOST_TEST(text_of(message, 1) == "payload");
+  subscriber.close();
+  const error_code closed = co_await subscriber.wait(until);
+  BOOST_TEST(closed == make_error_code(errc::closed));
+}
+
 asio::awaitable<void> exchange_requests(wire& on) {
   zmq_socket router = on.open(zmq_socket::kind::router);
   zmq_socket dealer = on.open(zmq_socket::kind::dealer);
@@ -277,6 +307,12 @@ BOOST_AUTO_TEST_CASE(a_wait_ends_at_its_deadline) {
   // Every await of a peer must end by itself.
   wire on;
   on.run(wait_in_vain(on));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_something_takes_nothing) {
+  // Idle streams sleep this way: what they are woken for must still be there.
+  wire on;
+  on.run(wait_without_taking(on));
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_ends_when_cancelled_gently) {
