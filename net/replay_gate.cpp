@@ -1,5 +1,8 @@
 #include "net/replay_gate.hpp"
 
+#include <iterator>
+
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -9,25 +12,41 @@
 
 namespace kvc::net {
 
-/// A coroutine that waits. It leaves the queue by being called, by losing patience, by cancellation, or by being destroyed.
+/// A coroutine that waits. It leaves the line when it goes in, by cancellation, or by being destroyed.
 class replay_gate::place final : public waiting_place<place> {
  public:
   using waiting_place::waiting_place;
 };
 
 asio::awaitable<replay_gate::pass> replay_gate::enter() {
-  if (inside_ >= room) {
-    place mine(waiting_, co_await asio::this_coro::executor, std::chrono::steady_clock::now() + patience);
-    error_code woken;
-    co_await mine.bell().async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
+  if (!waiting_.empty() || clock::now() < room_from()) {
+    place mine(waiting_, co_await asio::this_coro::executor, clock::time_point::max());
+    while (cancellation.cancelled() == asio::cancellation_type::none) {
+      const bool is_first = waiting_.front() == &mine;
+      if (is_first && clock::now() >= room_from()) break;
+      mine.bell().expires_at(is_first ? room_from() : clock::time_point::max());
+      error_code woken;
+      co_await mine.bell().async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
   }
-  co_return pass(*this);
+  pass mine(*this);
+  wake_first();  // it is another one now
+  co_return mine;
 }
 
-// Whoever comes before the one that was called has woken makes it one more for a moment: `room` is a measure, not a promise.
-void replay_gate::leave() noexcept {
-  --inside_;
-  if (inside_ < room && !waiting_.empty()) waiting_.front()->call();
+void replay_gate::leave(std::list<clock::time_point>::iterator entered) noexcept {
+  entered_.erase(entered);
+  wake_first();
+}
+
+void replay_gate::wake_first() {
+  if (!waiting_.empty()) waiting_.front()->bell().cancel();
+}
+
+replay_gate::clock::time_point replay_gate::room_from() const noexcept {
+  if (entered_.size() < room) return clock::time_point::min();
+  return *std::prev(entered_.end(), room) + patience;
 }
 
 }  // namespace kvc::net
