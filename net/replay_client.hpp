@@ -38,8 +38,11 @@ class replay_client {
   /// cancelled. Cancellation: total and terminal end the wait.
   [[nodiscard]] asio::awaitable<reply> next(std::chrono::steady_clock::time_point deadline);
 
-  /// Ends the answer in hand; the next request opens anew.
-  void finish() noexcept { socket_.reset(); }
+  /// Ends the answer in hand, and with it the payload of the last reply; the next request opens anew.
+  void finish() noexcept {
+    socket_.reset();
+    message_.clear();
+  }
 
   /// Ends a pending `next` with `stopped`; no further request is possible.
   void close() noexcept;

@@ -268,6 +268,7 @@ asio::awaitable<void> stream_listener::forget() {
 asio::awaitable<void> stream_listener::hear() {
   auto look = machine_.wake_at();
   if (sink_.is_waiting_for_parts()) look = std::min(look, clock::now() + settings_->pool_settle);
+  message_.clear();  // it may be long until the next, and many streams that sleep would each keep their last batch
   const error_code failed = co_await socket_->wait(next_look(look, settings_->idle_check));
   is_quiet_ = failed == errc::timed_out;
   if (failed) {

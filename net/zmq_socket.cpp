@@ -48,17 +48,8 @@ error_code last_error() {
 }
 
 int kind_number(zmq_socket::kind what) {
-  switch (what) {
-    case zmq_socket::kind::subscriber:
-      return ZMQ_SUB;
-    case zmq_socket::kind::publisher:
-      return ZMQ_PUB;
-    case zmq_socket::kind::dealer:
-      return ZMQ_DEALER;
-    case zmq_socket::kind::router:
-      return ZMQ_ROUTER;
-  }
-  return ZMQ_SUB;
+  using kind = zmq_socket::kind;
+  return what == kind::subscriber ? ZMQ_SUB : what == kind::publisher ? ZMQ_PUB : what == kind::dealer ? ZMQ_DEALER : ZMQ_ROUTER;
 }
 
 template <class Value>
@@ -109,7 +100,7 @@ struct zmq_message::state {
     ++count;
     return frame;
   }
-  void clear() {
+  void clear() noexcept {
     for (std::size_t i = 0; i < count; ++i) zmq_msg_close(at(i));
     count = 0;
   }
@@ -128,6 +119,10 @@ std::span<const std::byte> zmq_message::frame(std::size_t index) const noexcept 
   assert(index < state_->count);
   zmq_msg_t* const frame = state_->at(index);
   return {static_cast<const std::byte*>(zmq_msg_data(frame)), zmq_msg_size(frame)};
+}
+
+void zmq_message::clear() noexcept {
+  state_->clear();
 }
 
 /// What all messages of a connection share: what libzmq learned of the peer at its handshake. A message of that connection is kept, so

@@ -32,6 +32,7 @@ class zmq_message {
 
   [[nodiscard]] std::size_t size() const noexcept;                                   ///< number of frames
   [[nodiscard]] std::span<const std::byte> frame(std::size_t index) const noexcept;  ///< precondition: index < size()
+  void clear() noexcept;  ///< gives back the memory of the frames, however large they were, instead of at the next reception
 
  private:
   friend class zmq_socket;

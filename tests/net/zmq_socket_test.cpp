@@ -121,6 +121,12 @@ asio::awaitable<void> wait_without_taking(wire& on) {
   }
   BOOST_TEST(!subscriber.try_receive(message));
   BOOST_TEST(text_of(message, 1) == "payload");
+  message.clear();
+  BOOST_TEST(message.size() == 0U);
+  BOOST_TEST(!publisher.try_send(frames));
+  const error_code another = co_await subscriber.receive(message, until);  // into the same, as if nothing had been in it
+  BOOST_TEST(!another);
+  BOOST_TEST(message.size() == 2U);
   subscriber.close();
   const error_code closed = co_await subscriber.wait(until);
   BOOST_TEST(closed == make_error_code(errc::closed));
