@@ -49,8 +49,8 @@ class replay_gate {
   replay_gate(const replay_gate&) = delete;
   replay_gate& operator=(const replay_gate&) = delete;
 
-  /// Completes when there is room. Executor: the lane's. Cancellation: whichever types the caller lets through end
-  /// the wait at once; the pass is given all the same.
+  /// Completes when there is room, after `patience` for every `room` before the caller at the latest. Executor: the lane's. Cancellation:
+  /// whichever types the caller lets through end the wait at once; the pass is given all the same.
   [[nodiscard]] asio::awaitable<pass> enter();
 
   /// Passes that are out.

@@ -86,7 +86,7 @@ class zmq_socket {
   [[nodiscard]] asio::awaitable<error_code> receive(zmq_message& into, std::chrono::steady_clock::time_point deadline);
 
   /// Waits until there may be something for `try_receive`, or until `deadline`; takes nothing. Asks the transport once where `receive` asks it
-  /// three times, for who waits mostly in vain. Errors: `timed_out`, `cancelled`, `closed`. Lifetime and cancellation as `receive`.
+  /// twice, for who waits mostly in vain. Errors: `timed_out`, `cancelled`, `closed`. Lifetime and cancellation as `receive`.
   [[nodiscard]] asio::awaitable<error_code> wait(std::chrono::steady_clock::time_point deadline);
 
   /// Hands a whole message to the socket if it can be queued now; else `would_block` and nothing was sent. The bytes are copied.

@@ -2,10 +2,7 @@
 
 #include <array>
 #include <exception>
-#include <functional>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -14,71 +11,18 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "tests/support/net/wire_fixture.hpp"
+
 namespace {
 
 using namespace kvc::net;
+using namespace kvc::test;
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
-
-clock_type::time_point soon() {
-  return clock_type::now() + 20s;
-}
-
-std::string text_of(const zmq_message& message, std::size_t index) {
-  const auto frame = message.frame(index);
-  return {reinterpret_cast<const char*>(frame.data()), frame.size()};
-}
-
-/// An engine and a lane; runs coroutines to their end and rethrows what they throw.
-struct wire {
-  zmq_engine engine;
-  asio::io_context context{1};
-
-  zmq_socket open(zmq_socket::kind what, zmq_options options = {}) { return {engine, context.get_executor(), what, options}; }
-
-  void run(asio::awaitable<void> work) {
-    std::exception_ptr failure;
-    asio::co_spawn(context, std::move(work), [&failure](std::exception_ptr thrown) { failure = thrown; });
-    context.restart();
-    context.run();
-    if (failure) std::rethrow_exception(failure);
-  }
-};
-
-/// One turn of the lane, so that other coroutines and the transport get on.
-asio::awaitable<void> one_turn() {
-  const auto executor = co_await asio::this_coro::executor;
-  asio::steady_timer timer(executor, 1ms);
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
-/// A publisher drops what it sends before a subscription has arrived: publishes probes until one comes through, then eats the rest.
-asio::awaitable<void> join(zmq_socket& publisher, zmq_socket& subscriber) {
-  const std::array<std::string_view, 1> probe{"probe"};
-  const std::array<std::string_view, 1> last{"probes end"};
-  zmq_message message;
-  error_code received = errc::timed_out;
-  const auto patience = soon();
-  while (received && clock_type::now() < patience) {
-    BOOST_TEST(!publisher.try_send(probe));
-    const auto until = clock_type::now() + 5ms;
-    received = co_await subscriber.receive(message, until);
-  }
-  BOOST_TEST(!publisher.try_send(last));
-  while (!received && text_of(message, 0) != "probes end") {
-    const auto until = soon();
-    received = co_await subscriber.receive(message, until);
-  }
-  BOOST_TEST(!received);
-}
 
 asio::awaitable<void> exchange_published(wire& on) {
   zmq_socket publisher = on.open(zmq_socket::kind::publisher);
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  BOOST_TEST(!publisher.bind("tcp://127.0.0.1:*"));
-  BOOST_TEST(!subscriber.subscribe(""));
-  const std::string endpoint = publisher.bound_endpoint();
-  BOOST_TEST(!subscriber.connect(endpoint));
   co_await join(publisher, subscriber);
 
   const std::string payload(100'000, 'p');
@@ -94,42 +38,6 @@ asio::awaitable<void> exchange_published(wire& on) {
   BOOST_TEST(message.frame(1).size() == 8U);
   BOOST_TEST(text_of(message, 2) == payload);
   BOOST_TEST(subscriber.try_receive(message) == make_error_code(errc::would_block));
-}
-
-asio::awaitable<void> wait_without_taking(wire& on) {
-  zmq_socket publisher = on.open(zmq_socket::kind::publisher);
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  BOOST_TEST(!publisher.bind("tcp://127.0.0.1:*"));
-  BOOST_TEST(!subscriber.subscribe(""));
-  const std::string endpoint = publisher.bound_endpoint();
-  BOOST_TEST(!subscriber.connect(endpoint));
-  co_await join(publisher, subscriber);
-
-  const auto begun = clock_type::now();
-  const auto shortly = begun + 30ms;
-  const error_code nothing = co_await subscriber.wait(shortly);
-  BOOST_TEST(nothing == make_error_code(errc::timed_out));
-  BOOST_TEST((clock_type::now() >= shortly));
-
-  const std::array<std::string_view, 2> frames{"topic", "payload"};
-  BOOST_TEST(!publisher.try_send(frames));
-  zmq_message message;
-  const auto until = soon();
-  for (int i = 0; i < 3; ++i) {  // as often as anybody asks
-    const error_code there = co_await subscriber.wait(until);
-    BOOST_TEST(!there);
-  }
-  BOOST_TEST(!subscriber.try_receive(message));
-  BOOST_TEST(text_of(message, 1) == "payload");
-  message.clear();
-  BOOST_TEST(message.size() == 0U);
-  BOOST_TEST(!publisher.try_send(frames));
-  const error_code another = co_await subscriber.receive(message, until);  // into the same, as if nothing had been in it
-  BOOST_TEST(!another);
-  BOOST_TEST(message.size() == 2U);
-  subscriber.close();
-  const error_code closed = co_await subscriber.wait(until);
-  BOOST_TEST(closed == make_error_code(errc::closed));
 }
 
 asio::awaitable<void> exchange_requests(wire& on) {
@@ -157,47 +65,6 @@ asio::awaitable<void> exchange_requests(wire& on) {
   BOOST_TEST(!received);
   BOOST_REQUIRE(answer.size() == 3U);
   BOOST_TEST(text_of(answer, 2) == "answer");
-}
-
-asio::awaitable<void> wait_in_vain(wire& on) {
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  BOOST_TEST(!subscriber.connect("tcp://127.0.0.1:1"));
-  zmq_message message;
-  const auto until = clock_type::now() + 30ms;
-  const error_code waited = co_await subscriber.receive(message, until);
-  BOOST_TEST(waited == make_error_code(errc::timed_out));
-  BOOST_TEST((clock_type::now() >= until));
-  const error_code late = co_await subscriber.receive(message, until);
-  BOOST_TEST(late == make_error_code(errc::timed_out));
-}
-
-asio::awaitable<void> wait_forever(zmq_socket& on, error_code& ended) {
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-  co_await asio::this_coro::throw_if_cancelled(false);
-  zmq_message message;
-  ended = co_await on.receive(message, clock_type::time_point::max());
-  error_code again;
-  again = co_await on.receive(message, clock_type::time_point::max());  // a cancelled coroutine must not go to sleep again
-  BOOST_TEST(again == ended);
-}
-
-/// Runs `wait_forever` and, once it sleeps, does `what` to it.
-error_code end_wait(wire& on, zmq_socket& socket, const std::function<void(asio::cancellation_signal&)>& what) {
-  asio::cancellation_signal signal;
-  error_code ended;
-  bool over = false;
-  asio::co_spawn(on.context, wait_forever(socket, ended), asio::bind_cancellation_slot(signal.slot(), [&over](std::exception_ptr thrown) {
-                   BOOST_TEST(!thrown);
-                   over = true;
-                 }));
-  on.context.restart();
-  on.context.poll();
-  BOOST_TEST(!over);
-  what(signal);
-  on.context.restart();
-  on.context.run_for(20s);
-  BOOST_TEST(over);
-  return ended;
 }
 
 constexpr int burst = 10'000;
@@ -309,34 +176,6 @@ BOOST_AUTO_TEST_CASE(a_request_is_answered_through_router_and_dealer) {
   on.run(exchange_requests(on));
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_ends_at_its_deadline) {
-  // Every await of a peer must end by itself.
-  wire on;
-  on.run(wait_in_vain(on));
-}
-
-BOOST_AUTO_TEST_CASE(a_wait_for_something_takes_nothing) {
-  // Idle streams sleep this way: what they are woken for must still be there.
-  wire on;
-  on.run(wait_without_taking(on));
-}
-
-BOOST_AUTO_TEST_CASE(a_wait_ends_when_cancelled_gently) {
-  // Shutdown starts with total cancellation; a sleeping stream must notice and must not fall asleep again.
-  wire on;
-  zmq_socket dealer = on.open(zmq_socket::kind::dealer);
-  const auto cancel = [](asio::cancellation_signal& signal) { signal.emit(asio::cancellation_type::total); };
-  BOOST_TEST(end_wait(on, dealer, cancel) == make_error_code(errc::cancelled));
-}
-
-BOOST_AUTO_TEST_CASE(a_wait_ends_when_the_socket_is_closed) {
-  // Whoever owns the socket may close it under a waiting coroutine.
-  wire on;
-  zmq_socket dealer = on.open(zmq_socket::kind::dealer);
-  const auto close = [&dealer](asio::cancellation_signal&) { dealer.close(); };
-  BOOST_TEST(end_wait(on, dealer, close) == make_error_code(errc::closed));
-}
-
 BOOST_AUTO_TEST_CASE(a_message_of_a_successor_never_comes_before_the_news_of_it) {
   // A stream must know that its publisher was away before it believes the next number.
   wire on;
@@ -351,9 +190,6 @@ BOOST_AUTO_TEST_CASE(a_burst_is_received_completely) {
   roomy.send_high_water = 0;
   zmq_socket publisher = on.open(zmq_socket::kind::publisher, roomy);
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, roomy);
-  BOOST_TEST(!publisher.bind("tcp://127.0.0.1:*"));
-  BOOST_TEST(!subscriber.subscribe(""));
-  BOOST_TEST(!subscriber.connect(publisher.bound_endpoint()));
   on.run(join(publisher, subscriber));
 
   int count = 0;

@@ -1,0 +1,83 @@
+// An engine and a lane for tests of sockets by themselves, without a stream behind them.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "net/zmq_socket.hpp"
+
+namespace kvc::test {
+
+using wire_clock = std::chrono::steady_clock;
+
+/// When to give up waiting for what should come at once.
+inline wire_clock::time_point soon() {
+  return wire_clock::now() + std::chrono::seconds(20);
+}
+
+inline std::string text_of(const net::zmq_message& message, std::size_t index) {
+  const auto frame = message.frame(index);
+  return {reinterpret_cast<const char*>(frame.data()), frame.size()};
+}
+
+/// An engine and a lane; runs coroutines to their end and rethrows what they throw.
+struct wire {
+  net::zmq_engine engine;
+  boost::asio::io_context context{1};
+
+  net::zmq_socket open(net::zmq_socket::kind what, net::zmq_options options = {}) { return {engine, context.get_executor(), what, options}; }
+
+  void run(boost::asio::awaitable<void> work) {
+    std::exception_ptr failure;
+    boost::asio::co_spawn(context, std::move(work), [&failure](std::exception_ptr thrown) { failure = thrown; });
+    context.restart();
+    context.run();
+    if (failure) std::rethrow_exception(failure);
+  }
+};
+
+/// One turn of the lane, so that other coroutines and the transport get on.
+inline boost::asio::awaitable<void> one_turn() {
+  const auto executor = co_await boost::asio::this_coro::executor;
+  boost::asio::steady_timer timer(executor, std::chrono::milliseconds(1));
+  co_await timer.async_wait(boost::asio::use_awaitable);
+}
+
+/// Binds `publisher` and connects `subscriber` to it, for all topics. A publisher drops what it sends before a subscription has arrived:
+/// probes are published until one comes through, and the rest of them is eaten.
+inline boost::asio::awaitable<void> join(net::zmq_socket& publisher, net::zmq_socket& subscriber) {
+  BOOST_TEST(!publisher.bind("tcp://127.0.0.1:*"));
+  BOOST_TEST(!subscriber.subscribe(""));
+  const std::string endpoint = publisher.bound_endpoint();
+  BOOST_TEST(!subscriber.connect(endpoint));
+  const std::array<std::string_view, 1> probe{"probe"};
+  const std::array<std::string_view, 1> last{"probes end"};
+  net::zmq_message message;
+  net::error_code received = net::errc::timed_out;
+  const auto patience = soon();
+  while (received && wire_clock::now() < patience) {
+    BOOST_TEST(!publisher.try_send(probe));
+    const auto until = wire_clock::now() + std::chrono::milliseconds(5);
+    received = co_await subscriber.receive(message, until);
+  }
+  BOOST_TEST(!publisher.try_send(last));
+  while (!received && text_of(message, 0) != "probes end") {
+    const auto until = soon();
+    received = co_await subscriber.receive(message, until);
+  }
+  BOOST_TEST(!received);
+}
+
+}  // namespace kvc::test
