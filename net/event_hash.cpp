@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
+#include <vector>
 
 #include "core/block_hasher.hpp"
 
@@ -16,7 +16,8 @@ namespace {
 
 using kind = tape_value::kind;
 
-constexpr std::size_t few_names = 16;        ///< up to here comparing all pairs beats sorting a copy
+constexpr std::size_t few_names = 128;       ///< whose numbers are of one byte, so that their table lies in some lines of the first cache
+constexpr std::size_t places_per_name = 8;   ///< a name hardly ever finds another one in its place, which is a jump mispredicted
 constexpr std::size_t integer_digits = 16;   ///< hexadecimal digits of a 64-bit number
 constexpr std::size_t longest_digest = 128;  ///< hexadecimal digits; SHA-512
 
@@ -32,6 +33,23 @@ bool has_repeats_sorted(const std::vector<core::engine_hash>& names, std::vector
   scratch = names;
   std::ranges::sort(scratch);
   return std::ranges::adjacent_find(scratch) != scratch.end();
+}
+
+/// By an open table of numbers of names, 1 and up, all 0 at first. Names are somebody else's numbers, so a table that turns out crowded is
+/// given up for sorting. Precondition: twice as many places as names at least, and a power of two.
+template <class Number>
+bool has_repeats_in(std::span<Number> numbers, const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
+  const int shift = 64 - std::countr_zero(numbers.size());
+  std::size_t steps_left = numbers.size();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::size_t at = (names[i].get() * 0x9E37'79B9'7F4A'7C15ULL) >> shift;  // the 64-bit golden ratio
+    for (; numbers[at] != 0; at = (at + 1) & (numbers.size() - 1)) {
+      if (names[numbers[at] - std::size_t{1}] == names[i]) return true;
+      if (--steps_left == 0) return has_repeats_sorted(names, scratch);
+    }
+    numbers[at] = static_cast<Number>(i + 1);
+  }
+  return false;
 }
 
 bool is_hexadecimal(std::string_view text) {
@@ -75,31 +93,14 @@ bool read_name(tape_value from, bool accepts_text, core::digest_names& digests, 
 }
 
 bool has_repeats(const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
+  const std::size_t places = std::bit_ceil(std::max<std::size_t>(names.size(), 2)) * places_per_name;
   if (names.size() <= few_names) {
-    for (auto at = names.begin(); at != names.end(); ++at) {
-      if (std::find(names.begin(), at, *at) != at) return true;
-    }
-    return false;
+    std::array<std::uint8_t, few_names * places_per_name> numbers;  // set as far as it is used
+    std::fill_n(numbers.begin(), places, std::uint8_t{0});
+    return has_repeats_in(std::span(numbers).first(places), names, scratch);
   }
-  // An open table, half empty at least. Names are somebody else's numbers, so a table that turns out crowded is given up for sorting.
-  const std::size_t places = std::bit_ceil(names.size()) * 2;
-  const int shift = 64 - std::countr_zero(places);
-  std::size_t steps_left = names.size() * 8;
-  bool has_zero = false;
-  scratch.assign(places, core::engine_hash{0});
-  for (const core::engine_hash name : names) {
-    if (name == core::engine_hash{0}) {
-      if (std::exchange(has_zero, true)) return true;
-      continue;
-    }
-    std::size_t at = (name.get() * 0x9E37'79B9'7F4A'7C15ULL) >> shift;  // the 64-bit golden ratio
-    for (; scratch[at] != core::engine_hash{0}; at = (at + 1) & (places - 1)) {
-      if (scratch[at] == name) return true;
-      if (--steps_left == 0) return has_repeats_sorted(names, scratch);
-    }
-    scratch[at] = name;
-  }
-  return false;
+  std::vector<std::uint32_t> numbers(places);
+  return has_repeats_in(std::span(numbers), names, scratch);
 }
 
 }  // namespace kvc::net
