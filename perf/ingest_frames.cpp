@@ -60,6 +60,13 @@ void ingest_frames::append(std::uint32_t stream, std::string_view payload, std::
   removed_ += removed;
 }
 
+void ingest_frames::bring_near() const noexcept {
+  constexpr std::size_t page_bytes = 4'096;
+  volatile char unused = 0;
+  for (std::size_t at = 0; at < bytes_.size(); at += page_bytes) unused = bytes_[at];
+  static_cast<void>(unused);
+}
+
 std::uint64_t ingest_frames::held() const noexcept {
   return std::accumulate(held_.begin(), held_.end(), std::uint64_t{0});
 }

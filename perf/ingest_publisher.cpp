@@ -83,6 +83,7 @@ void ingest_publisher::open() {
     outlets_.push_back(std::move(made));
   }
   if (load_.frames != nullptr) {
+    load_.frames->bring_near();
     for (std::uint32_t i = 0; i < load_.frames->batches().size(); ++i) outlets_[load_.frames->batches()[i].stream].batches.push_back(i);
   }
   if (load_.is_history) {
