@@ -159,7 +159,7 @@ constexpr std::array rows{
     field_info{"streams", "stream_replay_attempts", whole(KVC_AT(streams.replay_attempts), 1, 1'000), "",
                "requests without progress before a gap is given up"},
     field_info{"streams", "stream_idle_check_ms", whole(KVC_AT(streams.idle_check), 10, hour_ms), "",
-               "how often an idle stream looks at its connection; five times as long when nothing depends on it"},
+               "how often an idle stream looks around while something is to be found out; sixty times as long when nothing is"},
     field_info{"streams", "stream_after_loss", text_access{get_after_loss, put_after_loss}, "drop or keep",
                "what happens to blocks that a batch lost for good may have removed: they leave, or they stay and may be overstated"},
     field_info{"streams", "stream_stale_after_ms", whole(KVC_AT(streams.stale_after), 0, day_ms), "0 = never",

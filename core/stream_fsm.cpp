@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/block_hasher.hpp"
+
 namespace kvc::core {
 namespace {
 
 constexpr std::size_t max_facts = 64;
 constexpr std::uint64_t most_lost = std::uint64_t{1} << 48;  ///< more than were ever published: sums of a numbering gone mad must not wrap
-constexpr int looks_at_rest = 5;  ///< times longer between looks at a connection on which nothing else depends
+constexpr int tail_patience = 5;   ///< idle checks before a dropped last batch is looked for
+constexpr int looks_at_rest = 60;  ///< times longer between looks at a connection on which nothing depends: its end is told without one
 
 }  // namespace
 
@@ -48,8 +51,8 @@ std::uint64_t stream_fsm::behind() const {
   return newest->get() - cursor_.next().get() + 1;
 }
 
-void stream_fsm::on_live(seqno number, std::uint64_t fingerprint, time_point now) {
-  held_fingerprint_ = fingerprint;
+void stream_fsm::on_live(seqno number, std::span<const std::byte> bytes, time_point now) {
+  held_bytes_ = bytes;
   last_sign_ = now;
   is_silent_ = false;
   if (wants_fresh_transport_) return listen(now);  // it may be of a publisher that has gone; what is still there will be asked for
@@ -77,7 +80,7 @@ void stream_fsm::decide(time_point now) {
       held_.reset();
       return listen(now);
     case verdict::restart:
-      if (was_applied({*held_, held_fingerprint_})) {  // sent twice, or late: a new incarnation has other times in its batches
+      if (was_applied({*held_, digest(held_bytes_)})) {  // sent twice, or late: a new incarnation has other times in its batches
         ++totals_.duplicates;
         held_.reset();
         return listen(now);
@@ -105,7 +108,9 @@ void stream_fsm::listen(time_point now) {
   phase_ = phase::listening;
   // Connected, and nothing to find out: only the end of the connection is to be noticed.
   const bool is_at_rest = is_connected_ && (!rules_.has_replay || (!suspect_ && !must_catch_up_));
-  wake_at_ = now + rules_.idle_check * (is_at_rest ? looks_at_rest : 1);
+  const bool will_check_tail = rules_.has_replay && is_tail_unchecked_ && rules_.tail_check.count() != 0;
+  wake_at_ = now + rules_.idle_check * (!is_at_rest ? 1 : will_check_tail ? tail_patience : looks_at_rest);
+  if (is_at_rest && will_check_tail) wake_at_ = std::max({wake_at_, next_tail_check_, no_replay_before_});
 }
 
 void stream_fsm::on_quiet(time_point now) {
@@ -138,11 +143,13 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
     is_silent_ = false;
   }
   if (is_connected && !is_connected_) no_replay_before_ = now;  // whoever comes back may be asked at once
-  is_connected_ = is_connected;
+  const bool has_turned = std::exchange(is_connected_, is_connected) != is_connected;
   const bool has_broken = disconnects != std::exchange(disconnects_, disconnects);
-  if (has_broken) last_sign_ = now;  // it has stood until now: nobody looks often while a stream is at rest
+  if (has_broken) last_sign_ = now;  // it has stood until now
   if (has_broken && !away_since_) away_since_ = stood_at_;
   if (is_connected) end_absence(now);
+  // There may be something to find out now. Not at once: a publisher that starts opens its sockets one after the other.
+  if ((has_turned || has_broken) && phase_ == phase::listening) wake_at_ = std::min(wake_at_, now + rules_.idle_check / 2);
   if (!has_broken) return;
   // The last batch before the first break counts: what came since may be another publisher's.
   if (last_ && !suspect_) {
@@ -163,6 +170,10 @@ bool stream_fsm::could_succeed_unseen(std::chrono::nanoseconds absence) const {
   if (!cursor_.newest_applied()) return false;
   const double needed_s = static_cast<double>(cursor_.newest_applied()->get()) / rules_.fastest_publisher;
   return needed_s <= std::chrono::duration<double>(absence).count();
+}
+
+void stream_fsm::on_standing(time_point when) {
+  if (is_connected_ && !away_since_) stood_at_ = std::max(stood_at_, when);
 }
 
 void stream_fsm::end_absence(time_point now) {
@@ -195,7 +206,7 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now) {
     tell({.what = fact::kind::lost, .from = number, .to = number});
   }
   cursor_.applied(number);
-  last_ = known_batch{number, phase_ == phase::reply_in_hand ? fingerprint_ : held_fingerprint_};
+  last_ = known_batch{number, digest(phase_ == phase::reply_in_hand ? reply_bytes_ : held_bytes_)};
   recent_[recent_count_++ % recent_.size()] = *last_;
   holds_ = true;
   if (what.left_nothing) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -60,14 +61,15 @@ class stream_fsm {
   /// What to ask for. What comes from before it is ignored.
   [[nodiscard]] seqno request_from() const;
 
-  /// A live batch has come and is in hand. `fingerprint`: the digest of its bytes.
-  void on_live(seqno number, std::uint64_t fingerprint, time_point now);
+  /// A live batch has come and is in hand. `bytes` are its own; they are read until it has been applied or another one has come, and mostly
+  /// not before it has been applied, when they are near.
+  void on_live(seqno number, std::span<const std::byte> bytes, time_point now);
   /// None has.
   void on_quiet(time_point now);
   /// Whether the request could be handed to the transport.
   void on_requested(bool is_sent, time_point now);
-  /// A batch of the answer has come and is in hand.
-  void on_reply(seqno number, std::uint64_t fingerprint, time_point now);
+  /// A batch of the answer has come and is in hand. `bytes` as of a live one.
+  void on_reply(seqno number, std::span<const std::byte> bytes, time_point now);
   void on_reply_end(time_point now);
   /// Something that is no reply.
   void on_reply_noise(time_point now);
@@ -80,8 +82,11 @@ class stream_fsm {
   void on_applied(const applied_batch& what, time_point now);
   void on_forgotten(time_point now);
 
-  /// What the transport says of the live connection: whether it stands, and how often it has broken so far.
+  /// What the transport says of the live connection: whether it stands, and how often it has broken so far. To be told at once: at rest the
+  /// machine asks for a look only once a minute.
   void on_connection(bool is_connected, std::uint64_t disconnects, time_point now);
+  /// The connection that was last told to stand has done so until `when` at least. Spares a publisher the doubt that it was away for longer.
+  void on_standing(time_point when);
   /// Whether what waits in the transport may be of a publisher that has gone, so that it has to be listened to afresh. True once.
   [[nodiscard]] bool take_wants_fresh_transport() { return std::exchange(wants_fresh_transport_, false); }
   /// Something went wrong here, in the middle of whatever it was: nothing that is held can be trusted, it is forgotten and read anew over a
@@ -113,7 +118,7 @@ class stream_fsm {
   enum class reason : std::uint8_t { none, doubt, restart, failure, silence };  ///< why everything is to be forgotten
   struct known_batch {
     seqno number{};
-    std::uint64_t fingerprint = 0;
+    std::uint64_t fingerprint = 0;  ///< the digest of its bytes
 
     friend bool operator==(const known_batch&, const known_batch&) = default;
   };
@@ -146,11 +151,11 @@ class stream_fsm {
   stream_cursor cursor_;
   phase phase_ = phase::listening;
   reason forget_ = reason::none;
-  std::uint64_t fingerprint_ = 0;  ///< of the replayed batch that came last
-  std::uint64_t held_fingerprint_ = 0;
-  std::optional<seqno> held_;        ///< the live batch in hand
+  std::optional<seqno> held_;              ///< the live batch in hand
+  std::span<const std::byte> held_bytes_;  ///< of it
   bool is_held_unreadable_ = false;  ///< it was tried already; a sound copy is being asked for
   std::optional<seqno> in_reply_;    ///< the replayed batch in hand
+  std::span<const std::byte> reply_bytes_;
   std::optional<replay_fsm> recovery_;
   seqno recovery_from_{};
   std::optional<seqno> recovery_to_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/block_hasher.hpp"
 #include "core/stream_fsm.hpp"
 
 namespace kvc::core {
@@ -159,15 +160,15 @@ void stream_fsm::on_requested(bool is_sent, time_point now) {
   perform(what, now);
 }
 
-void stream_fsm::on_reply(seqno number, std::uint64_t fingerprint, time_point now) {
+void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_point now) {
   if (is_verifying()) {
     if (number < suspect_->number) return on_reply_noise(now);
-    const bool is_same = number == suspect_->number && fingerprint == suspect_->fingerprint;
+    const bool is_same = number == suspect_->number && digest(bytes) == suspect_->fingerprint;
     if (is_same) return end_verifying(true, now);
     return end_unproven("it does not know the last batch any more", now);
   }
   in_reply_ = number;
-  fingerprint_ = fingerprint;
+  reply_bytes_ = bytes;
   const auto what = recovery_->on_batch(number);
   perform(what != replay_fsm::action::finish && what != replay_fsm::action::apply && now >= give_up_at_ ? recovery_->abandon() : what, now);
 }

@@ -27,9 +27,9 @@ enum class stream_state : std::uint8_t {
 inline constexpr std::size_t stream_state_count = 7;
 
 enum class connection_state : std::uint8_t {
-  connecting,
+  connecting,  ///< not reached yet since it was registered
   connected,
-  disconnected,
+  disconnected,  ///< it was connected before
   failed,  ///< there is no socket: the address is taken or none, or no descriptor is left; it is tried again
 };
 

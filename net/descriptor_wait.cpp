@@ -43,7 +43,28 @@ asio::awaitable<error_code> descriptor_wait::sleep(std::shared_ptr<descriptor_wa
   if (shared->closed_) co_return make_error_code(errc::closed);
   if (cancellation.cancelled() != asio::cancellation_type::none) co_return make_error_code(errc::cancelled);
   if (woken && shared->expired_) co_return make_error_code(errc::timed_out);
+  if (woken && shared->second_stirred_) co_return error_code();
   co_return woken;
+}
+
+void descriptor_wait::listen_to(int second) {
+  assert(!second_ && !closed_);
+  second_ = std::make_unique<asio::posix::stream_descriptor>(descriptor_.get_executor(), second);
+  wait_for_second();
+}
+
+void descriptor_wait::listen_again() {
+  if (!std::exchange(second_stirred_, false) || closed_) return;
+  wait_for_second();
+}
+
+void descriptor_wait::wait_for_second() {
+  second_->async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& ec) {
+    if (ec || self->closed_) return;
+    self->second_stirred_ = true;
+    error_code ignored;
+    if (self->sleeping_) self->descriptor_.cancel(ignored);
+  });
 }
 
 void descriptor_wait::close() noexcept {
@@ -51,6 +72,7 @@ void descriptor_wait::close() noexcept {
   closed_ = true;
   deadline_.cancel();
   if (descriptor_.is_open()) descriptor_.release();
+  if (second_ && second_->is_open()) second_->release();
 }
 
 }  // namespace kvc::net

@@ -31,7 +31,9 @@ class lane_turns {
   lane_turns& operator=(const lane_turns&) = delete;
 
   /// Whether the turn that began last has taken long enough. Who slept meanwhile finds that it has.
-  [[nodiscard]] bool is_over() const noexcept { return std::chrono::steady_clock::now() - began_ >= length; }
+  [[nodiscard]] bool is_over() const noexcept { return is_over(std::chrono::steady_clock::now()); }
+  /// The same for who has just looked at the clock.
+  [[nodiscard]] bool is_over(std::chrono::steady_clock::time_point now) const noexcept { return now - began_ >= length; }
 
   /// Ends the caller's turn; completes when the next one begins.
   /// Executor: the lane's. Deadline: none is needed, every turn ends by itself. Cancellation: whichever types the caller lets through end

@@ -80,6 +80,7 @@ void runtime::start(bool pin) {
   }
   for (auto& each : lanes_) {
     lane* const self = each.get();
+    self->beat.begin();
     threads_.emplace_back(run_lane, std::ref(*self));
     const std::string name = "lane-" + std::to_string(self->index());
     pthread_setname_np(threads_.back().native_handle(), name.c_str());

@@ -13,6 +13,7 @@
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
 #include "core/lane_names.hpp"
+#include "net/lane_beat.hpp"
 #include "net/lane_turns.hpp"
 #include "net/replay_gate.hpp"
 #include "net/spare_lists.hpp"
@@ -41,6 +42,7 @@ class lane {
   lane_turns turns;     ///< of the streams
   replay_gate replays;  ///< of the streams, under way at once
   asio::io_context context{1};
+  lane_beat beat{context};  ///< goes while the lane does
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   spare_lists lists;                                                               ///< of events; this lane only
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <string>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -10,11 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "core/block_hasher.hpp"
-#include "net/endpoint_host.hpp"
-#include "net/log.hpp"
 #include "net/stream_rules_of.hpp"
-#include "net/zmq_frames.hpp"
 
 namespace kvc::net {
 namespace {
@@ -22,19 +17,6 @@ namespace {
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 constexpr std::chrono::seconds longest_lookup_pause{5};
 constexpr std::chrono::milliseconds shortest_binding_pause{20};
-/// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
-/// better than this.
-constexpr std::chrono::milliseconds longest_unlooked{10};
-
-/// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
-/// them at once.
-std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point wanted, std::chrono::milliseconds rhythm) {
-  constexpr std::chrono::milliseconds finest{10};
-  constexpr std::chrono::milliseconds coarsest{125};
-  const std::chrono::steady_clock::duration grid = std::clamp(rhythm / 8, finest, coarsest);
-  const auto since_start = wanted.time_since_epoch();
-  return std::chrono::steady_clock::time_point(since_start + grid - since_start % grid);
-}
 
 }  // namespace
 
@@ -246,7 +228,7 @@ asio::awaitable<void> stream_listener::listen() {
       drop_transport();
       continue;
     }
-    if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over()) {
+    if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over(now_)) {
       steps_this_turn = 0;
       co_await lane_->turns.next();
     }
@@ -261,51 +243,9 @@ asio::awaitable<void> stream_listener::forget() {
   } else {
     service_->recipe->reset();
   }
-  machine_.on_forgotten(clock::now());
+  now_ = clock::now();
+  machine_.on_forgotten(now_);
   if (sink_.has_changes()) apply_changes();
-}
-
-asio::awaitable<void> stream_listener::hear() {
-  auto look = machine_.wake_at();
-  if (sink_.is_waiting_for_parts()) look = std::min(look, clock::now() + settings_->pool_settle);
-  message_.clear();  // it may be long until the next, and many streams that sleep would each keep their last batch
-  const error_code failed = co_await socket_->wait(next_look(look, settings_->idle_check));
-  is_quiet_ = failed == errc::timed_out;
-  if (failed) {
-    take(failed);
-  } else {
-    (void)hear_at_once();  // for nothing, when the transport only had something to say to itself
-  }
-}
-
-bool stream_listener::hear_at_once() {
-  const error_code failed = socket_->try_receive(message_);
-  if (failed == errc::would_block) return false;
-  take(failed);
-  return true;
-}
-
-void stream_listener::take(const error_code& failed) {
-  if (stopping_ || failed == errc::closed || failed == errc::cancelled) {
-    stopping_ = true;
-    return;
-  }
-  const auto now = clock::now();
-  watch_connection(failed, now);
-  if (failed == errc::timed_out) {
-    if (now >= machine_.wake_at()) machine_.on_quiet(now);
-    catch_up();
-    return;
-  }
-  const auto live = failed ? result<batch_frames>(failed) : read_live(message_);
-  if (!live) {
-    sink_.reject_message({}, "message", live.error());
-  } else if (!core::is_topic_wanted(service_->registration.topic, live->topic)) {
-    sink_.note_other_topic(live->topic);
-  } else {
-    live_number_ = live->number;
-    machine_.on_live(live->number, core::digest(live->payload), now);
-  }
 }
 
 asio::awaitable<void> stream_listener::ask() {
@@ -318,7 +258,8 @@ asio::awaitable<void> stream_listener::ask() {
     failed = replay_->request(machine_.request_from());
   }
   if (failed) news_.cannot_ask(failed);
-  machine_.on_requested(!failed, clock::now());
+  now_ = clock::now();
+  machine_.on_requested(!failed, now_);
 }
 
 void stream_listener::end_replay() noexcept {
@@ -326,75 +267,14 @@ void stream_listener::end_replay() noexcept {
   replay_pass_.reset();
 }
 
-asio::awaitable<void> stream_listener::hear_reply() {
-  using kind = replay_client::reply::kind;
-  reply_ = replay_client::reply();  // silence, when there is nobody to hear any more
-  if (replay_) reply_ = co_await replay_->next(machine_.wake_at());
-  if (stopping_ || reply_.what == kind::stopped) {
-    stopping_ = true;
-    co_return;
-  }
-  const auto now = clock::now();
-  const auto seen = look(now);  // before the answer is believed: it may be another publisher's already
-  breaks_.on_look(seen.disconnects);
-  machine_.on_connection(seen.connected, breaks_.told(), now);
-  if (machine_.next() != core::stream_fsm::step::read_reply) {
-    end_replay();
-    co_return;
-  }
-  switch (reply_.what) {
-    case kind::batch:
-      machine_.on_reply(reply_.number, core::digest(reply_.payload), now);
-      break;
-    case kind::end:
-      machine_.on_reply_end(now);
-      break;
-    case kind::silence:
-      if (!name_in_endpoint(service_->registration.replay_endpoint).empty()) replay_.reset();  // it may have moved
-      machine_.on_reply_silence(now);
-      break;
-    case kind::unreadable:
-      sink_.reject_message({}, "replay reply", make_error_code(errc::bad_frame_count));
-      machine_.on_reply_noise(now);
-      break;
-    case kind::stopped:
-      break;
-  }
-}
-
 asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const std::byte> payload) {
   const std::uint64_t barriers = sink_.barriers();
   core::stream_fsm::applied_batch done;
-  done.is_readable = co_await sink_.apply(number, payload);
+  done.is_readable = co_await sink_.apply(number, payload, now_);
   done.left_nothing = sink_.barriers() != barriers;
-  const auto now = clock::now();
-  machine_.on_applied(done, now);
-  news_.note_applied(machine_, now);
+  machine_.on_applied(done, now_);
+  news_.note_applied(machine_, now_);
   if (sink_.has_changes()) apply_changes();
-}
-
-void stream_listener::watch_connection(const error_code& failed, clock::time_point now) {
-  const bool is_other = !failed && !socket_->is_of_same_connection(message_);
-  if (!failed && !is_other && now - looked_at_ < longest_unlooked) return;
-  const auto seen = look(now);
-  if (is_other) breaks_.on_other_connection(seen.disconnects);
-  if (failed == errc::timed_out) breaks_.on_drained(seen.disconnects);
-  // A name may mean another address by now: publishers that are started anew elsewhere keep their names.
-  const bool may_have_moved = !service_->registration.bind && !name_in_endpoint(service_->registration.endpoint).empty();
-  if (failed == errc::timed_out && !seen.connected && may_have_moved && now - opened_at_ >= lookup_pause_) wants_another_socket_ = true;
-  if (failed == errc::timed_out && seen.given_up) {
-    wants_another_socket_ = true;
-    sink_.reject_message({}, "connection", make_error_code(seen.connects > 0 ? errc::message_too_large : errc::not_understood));
-  }
-  // A break that is not told yet is none to the machine: it comes when what arrived before it has been heard.
-  if (is_other || !breaks_.is_behind(seen.disconnects)) machine_.on_connection(seen.connected, breaks_.told(), now);
-}
-
-zmq_socket::connection stream_listener::look(clock::time_point now) {
-  looked_at_ = now;
-  const auto seen = socket_->poll_connection();
-  news_.note_connection(seen);
-  return seen;
 }
 
 }  // namespace kvc::net

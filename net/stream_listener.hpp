@@ -93,11 +93,18 @@ class stream_listener final : public evictable, public index_inlet, public name_
   void end_replay() noexcept;
   void catch_up();
   void apply_changes();
-  void watch_connection(const error_code& failed, clock::time_point now);
-  zmq_socket::connection look(clock::time_point now);
+  /// After a look: what waits is taken; when nothing does, the machine hears how the connection is.
+  void settle();
+  /// With a message. `is_other`: it came over another connection than the one before.
+  void watch_connection(bool is_other, clock::time_point now);
+  const zmq_socket::connection& look(clock::time_point now);
+  void tell_connection(clock::time_point now);
 
   break_count breaks_;
-  clock::time_point looked_at_;  ///< when the connection was looked at last
+  zmq_socket::connection seen_;  ///< by the last look at this socket
+  bool is_untold_ = false;       ///< the machine has not heard of that
+  clock::time_point looked_at_;  ///< when that was
+  clock::time_point now_;        ///< when the clock was looked at last
   bool is_quiet_ = false;        ///< the last wait ended without a message: nothing is there before the next one
   lane* lane_;
   const stream_settings* settings_;

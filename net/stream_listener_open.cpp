@@ -74,6 +74,8 @@ error_code stream_listener::open(const std::string& endpoint) {
   if (!failed) failed = socket_->subscribe(core::topic_prefix(from.topic));
   if (!failed) failed = from.bind ? socket_->bind(endpoint) : socket_->connect(endpoint);
   if (failed) socket_.reset();
+  seen_ = {};
+  is_untold_ = false;  // that it is not connected yet is nothing to tell: it will be, or does not come to be in time
   return failed;
 }
 

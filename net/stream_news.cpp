@@ -105,11 +105,8 @@ void stream_news::note_applied(const core::stream_fsm& machine, std::chrono::ste
 
 void stream_news::note_connection(const zmq_socket::connection& seen) {
   core::connection_state now = core::connection_state::connecting;
-  if (seen.connected) {
-    now = core::connection_state::connected;
-  } else if (seen.disconnects > 0) {
-    now = core::connection_state::disconnected;
-  }
+  has_stood_ = has_stood_ || seen.connected || seen.disconnects > 0;  // also with a socket before this one
+  if (has_stood_) now = seen.connected ? core::connection_state::connected : core::connection_state::disconnected;
   const bool has_broken = std::exchange(disconnects_, seen.disconnects) < seen.disconnects;  // less than before: of another socket
   if (std::exchange(connection_, now) == now && !has_broken) return;
   put(service_->status->connection, now);

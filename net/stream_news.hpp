@@ -32,6 +32,8 @@ class stream_news {
   /// Something was thrown while the stream was at work.
   void has_failed(std::string_view why);
   void cannot_ask(const error_code& why);
+  /// Some lines wait to be told of together, at a later `show`.
+  [[nodiscard]] bool has_kept_back() const noexcept { return lines_.has_kept_back(); }
   /// The last change of state there is.
   void stop(const core::stream_fsm& machine);
 
@@ -48,6 +50,7 @@ class stream_news {
   core::stream_state state_ = core::stream_state::joining;
   core::connection_state connection_ = core::connection_state::connecting;
   std::uint64_t disconnects_ = 0;  ///< of the present socket, told already
+  bool has_stood_ = false;         ///< there has been a connection since the stream began
   error_code open_failure_;        ///< told last; none since a socket was opened
   line_budget lines_;
 };

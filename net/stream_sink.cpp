@@ -103,8 +103,9 @@ void stream_sink::note_other_topic(std::string_view topic) {
              {"so_far", so_far}});
 }
 
-asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std::byte> payload) {
-  const auto begun = std::chrono::steady_clock::now();
+asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std::byte> payload,
+                                         std::chrono::steady_clock::time_point& now) {
+  const auto begun = now;
   applier_.approach();
   if (const auto failed = decoder_.decode(payload, batch_)) {
     lane_->counters.bad_batches.add();
@@ -128,8 +129,8 @@ asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std
   is_in_between_ = false;
   count(tally);
   lane_->lists.take_back(batch_.events);
-  const auto took = std::chrono::steady_clock::now() - begun;
-  lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(took).count()));
+  now = std::chrono::steady_clock::now();
+  lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - begun).count()));
   co_return true;
 }
 

@@ -4,26 +4,20 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <boost/system/system_error.hpp>
 #include <zmq.h>
 
-#include "net/connection_notes.hpp"
 #include "net/descriptor_wait.hpp"
+#include "net/probe_rhythm.hpp"
+#include "net/zmq_monitor.hpp"
 
 namespace kvc::net {
 namespace {
 
 constexpr std::size_t max_frames = 64;
 constexpr std::size_t usual_frames = 5;  // no message of a publisher has more
-// A peer whose host died sends no reset; only silence tells. The kernel's probes find out as soon as libzmq's heartbeats would, and cost
-// nothing in between: libzmq looks through the timers of all its connections for each heartbeat.
-constexpr int probe_after_s = 5;
-constexpr int probe_interval_s = 5;
-constexpr int unanswered_probes = 3;
-constexpr std::size_t notices_per_look = 256;   // bounds one look at the connection notices
 constexpr std::size_t longest_kept_frame = 32;  // lies in the message itself: a longer one keeps a buffer of 8 KiB
 
 /// libzmq's errno where its meaning at this place is known.
@@ -58,18 +52,31 @@ void set(void* socket, int option, const Value& value) {
   assert(failed == 0 && "the option exists and its value is legal");
 }
 
+/// -1: it has none, and `zmq_errno` says why.
+int descriptor_of(void* socket) {
+  int descriptor = -1;
+  std::size_t size = sizeof(descriptor);
+  return zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) == 0 ? descriptor : -1;
+}
+
 int receive_frame(zmq_msg_t* into, void* from) {
-  int received = 0;
-  do {
-    received = zmq_msg_recv(into, from, ZMQ_DONTWAIT);
-  } while (received < 0 && zmq_errno() == EINTR);
-  return received;
+  for (;;) {
+    const int received = zmq_msg_recv(into, from, ZMQ_DONTWAIT);
+    if (received >= 0 || zmq_errno() != EINTR) return received;
+  }
 }
 
 /// IPv6 where it is meant: a bracketed address, or binding to every interface. Names of hosts do not come as far as this: they are looked
 /// up before, and an address of IPv6 comes in brackets then.
 bool wants_ipv6(const std::string& endpoint, bool binding) {
   return endpoint.starts_with("tcp://[") || (binding && endpoint.starts_with("tcp://*"));
+}
+
+void probe(void* socket, const probe_rhythm& how) {
+  set(socket, ZMQ_TCP_KEEPALIVE, 1);
+  set(socket, ZMQ_TCP_KEEPALIVE_IDLE, how.after_s);
+  set(socket, ZMQ_TCP_KEEPALIVE_INTVL, how.interval_s);
+  set(socket, ZMQ_TCP_KEEPALIVE_CNT, how.count);
 }
 
 boost::system::system_error no_socket(const char* what) {
@@ -149,9 +156,8 @@ class connection_mark {
 
 struct zmq_socket::state {
   void* socket = nullptr;
-  void* monitor = nullptr;  ///< receives the notices; null when nobody watches
   std::shared_ptr<descriptor_wait> wait;
-  connection_notes seen;
+  zmq_monitor monitor;  ///< open when its connection is watched
   bool connects = false;   ///< it is not bound
   connection_mark newest;  ///< of the message that was asked about last
 
@@ -160,54 +166,7 @@ struct zmq_socket::state {
     std::size_t size = sizeof(events);
     return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & wanted) != 0;  // an error shows at the next try
   }
-  [[nodiscard]] bool watch(zmq_engine& engine);
-  void note(std::uint16_t event, std::int32_t value);
-  void read_notices();
 };
-
-/// libzmq reports connects and disconnects on a pair of its own. False: there is none left, and `zmq_errno` says why.
-bool zmq_socket::state::watch(zmq_engine& engine) {
-  static std::atomic<std::uint64_t> next_name{0};
-  const std::string name = "inproc://kvc-monitor-" + std::to_string(next_name.fetch_add(1, std::memory_order_relaxed));
-  constexpr int wanted = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
-                         ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
-  if (zmq_socket_monitor(socket, name.c_str(), wanted) != 0) return false;
-  monitor = ::zmq_socket(engine.handle(true), ZMQ_PAIR);
-  if (monitor == nullptr) return false;
-  const int none = 0;
-  set(monitor, ZMQ_LINGER, none);
-  set(monitor, ZMQ_RCVHWM, none);  // a full pair would block libzmq's own thread; who watches polls
-  return zmq_connect(monitor, name.c_str()) == 0;
-}
-
-void zmq_socket::state::note(std::uint16_t event, std::int32_t value) {
-  using notice = connection_notes::notice;
-  notice what = notice::retry;
-  if (event == ZMQ_EVENT_CONNECTED || event == ZMQ_EVENT_ACCEPTED) what = notice::begun;
-  if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) what = notice::agreed;
-  if (event == ZMQ_EVENT_DISCONNECTED) what = notice::ended;
-  seen.note(what, value, std::chrono::steady_clock::now());
-}
-
-void zmq_socket::state::read_notices() {
-  for (std::size_t i = 0; monitor != nullptr && i < notices_per_look; ++i) {
-    zmq_msg_t frame;
-    zmq_msg_init(&frame);
-    const bool received = receive_frame(&frame, monitor) >= 0;
-    std::uint16_t event = 0;
-    std::int32_t value = 0;
-    const bool has_event = received && zmq_msg_size(&frame) >= sizeof(event) + sizeof(value);
-    if (has_event) {
-      std::memcpy(&event, zmq_msg_data(&frame), sizeof(event));
-      std::memcpy(&value, static_cast<const char*>(zmq_msg_data(&frame)) + sizeof(event), sizeof(value));
-    }
-    bool more = received && zmq_msg_more(&frame) != 0;
-    while (more) more = receive_frame(&frame, monitor) >= 0 && zmq_msg_more(&frame) != 0;  // the endpoint, which we know
-    zmq_msg_close(&frame);
-    if (!received) break;
-    if (has_event) note(event, value);
-  }
-}
 
 zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options)
     : state_(std::make_unique<state>()) {
@@ -215,26 +174,22 @@ zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind 
   if (socket == nullptr) throw no_socket("no ZeroMQ socket left");
   state_->socket = socket;
   const int off = 0;
-  const int on = 1;
   set(socket, ZMQ_LINGER, off);
   set(socket, ZMQ_RCVHWM, options.receive_high_water);
   set(socket, ZMQ_SNDHWM, options.send_high_water);
   set(socket, ZMQ_MAXMSGSIZE, options.max_frame_bytes);
   set(socket, ZMQ_RECONNECT_IVL, options.reconnect_ms);
   set(socket, ZMQ_RECONNECT_IVL_MAX, options.reconnect_max_ms);
-  set(socket, ZMQ_TCP_KEEPALIVE, on);
-  set(socket, ZMQ_TCP_KEEPALIVE_IDLE, probe_after_s);
-  set(socket, ZMQ_TCP_KEEPALIVE_INTVL, probe_interval_s);
-  set(socket, ZMQ_TCP_KEEPALIVE_CNT, unanswered_probes);
+  static std::atomic<unsigned> watched{0};
+  probe(socket, probe_rhythm::of(options.watch_connection ? watched.fetch_add(1, std::memory_order_relaxed) : 0));  // others do not last
   if (what == kind::router) set(socket, ZMQ_ROUTER_MANDATORY, off);
   if (what == kind::publisher) set(socket, ZMQ_XPUB_NODROP, off);
 
-  int descriptor = -1;
-  std::size_t size = sizeof(descriptor);
   try {
-    if (zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) != 0) throw no_socket("ZeroMQ gave no descriptor");
+    const int descriptor = descriptor_of(socket);
+    if (descriptor < 0) throw no_socket("ZeroMQ gave no descriptor");
     state_->wait = descriptor_wait::create(executor, descriptor);
-    if (options.watch_connection && !state_->watch(engine)) throw no_socket("no ZeroMQ socket left to watch connections with");
+    if (options.watch_connection && !state_->monitor.open(engine.handle(true), socket, state_->wait)) throw no_socket("no ZeroMQ socket left to watch connections with");
   } catch (...) {
     close();  // no destructor is called for what was never made
     throw;
@@ -317,10 +272,8 @@ error_code zmq_socket::try_send(std::span<const std::string_view> frames) {
   error_code failure;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const int flags = ZMQ_DONTWAIT | (i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
-    int sent = 0;
-    do {
-      sent = zmq_send(state_->socket, frames[i].data(), frames[i].size(), flags);
-    } while (sent < 0 && zmq_errno() == EINTR);
+    int sent = zmq_send(state_->socket, frames[i].data(), frames[i].size(), flags);
+    while (sent < 0 && zmq_errno() == EINTR) sent = zmq_send(state_->socket, frames[i].data(), frames[i].size(), flags);
     if (sent < 0 && !failure) {
       failure = last_error();
       // Refused at the first frame nothing was sent. Refused later the peer has gone and took the message along: libzmq then swallows
@@ -346,7 +299,7 @@ asio::awaitable<error_code> zmq_socket::receive(zmq_message& into, std::chrono::
 
 asio::awaitable<error_code> zmq_socket::wait(std::chrono::steady_clock::time_point deadline) {
   if (state_->socket == nullptr) co_return make_error_code(errc::closed);
-  while (!state_->is_ready(ZMQ_POLLIN)) {
+  while (!state_->is_ready(ZMQ_POLLIN) && !state_->monitor.has_stirred()) {
     const error_code stirred = co_await descriptor_wait::sleep(state_->wait, deadline);
     if (stirred) co_return stirred;
   }
@@ -364,13 +317,16 @@ asio::awaitable<error_code> zmq_socket::send(std::span<const std::string_view> f
 }
 
 zmq_socket::connection zmq_socket::poll_connection() {
-  state_->read_notices();
-  const connection_notes& seen = state_->seen;
+  const connection_notes& seen = state_->monitor.read();
   const bool is_open = state_->socket != nullptr;
   return {.connected = is_open && seen.is_connected(),
           .connects = seen.connects(),
           .disconnects = seen.disconnects(),
           .given_up = is_open && state_->connects && seen.has_given_up(std::chrono::steady_clock::now())};
+}
+
+bool zmq_socket::has_notices() const noexcept {
+  return state_->monitor.has_stirred();
 }
 
 bool zmq_socket::is_of_same_connection(const zmq_message& message) {
@@ -383,11 +339,7 @@ bool zmq_socket::is_of_same_connection(const zmq_message& message) {
 void zmq_socket::close() noexcept {
   if (!state_ || state_->socket == nullptr) return;
   if (state_->wait) state_->wait->close();  // before libzmq closes the number: asio must forget it first, and must not close it again
-  if (state_->monitor != nullptr) {
-    zmq_socket_monitor(state_->socket, nullptr, 0);
-    zmq_close(state_->monitor);
-    state_->monitor = nullptr;
-  }
+  state_->monitor.close();
   zmq_close(state_->socket);
   state_->socket = nullptr;
 }

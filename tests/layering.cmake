@@ -72,7 +72,7 @@ foreach(room core net app perf)
   forbid(${room} "${inc}<xxh" "only the block hasher and its long digest use xxHash" EXCEPT "^core/(block_hasher|long_digest)\\.cpp$")
   forbid(${room} "${inc}<msgpack" "only the writer uses msgpack, and what our reader is measured beside"
          EXCEPT "^(net/msgpack_writer|perf/micro_library)\\.cpp$")
-  forbid(${room} "${inc}<zmq" "only the socket and its engine use libzmq" EXCEPT "^net/zmq_(socket|engine)\\.cpp$")
+  forbid(${room} "${inc}<zmq" "only the socket, its engine and its monitor use libzmq" EXCEPT "^net/zmq_(socket|engine|monitor)\\.cpp$")
   forbid(${room} "${inc}<prometheus" "only the metrics page uses the metrics library" EXCEPT "^net/metrics\\.cpp$")
   forbid(${room} "${inc}<spdlog|${inc}<fmt" "only the log and its sink use spdlog" EXCEPT "^(net/log|app/log_sink)\\.cpp$")
   forbid(${room} "${inc}<systemd" "only the notifier uses libsystemd" EXCEPT "^app/service_notify\\.cpp$")

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,17 +50,23 @@ struct told_stream {
   stream_fsm::time_point now = stream_fsm::time_point(1h);
   std::uint64_t disconnects = 0;
   stream_fsm machine;
+  std::string live_bytes;  ///< of the batches in hand
+  std::string reply_bytes;
+
+  static std::span<const std::byte> bytes_of(std::string& kept, const std::string& text) {
+    kept = text;
+    return std::as_bytes(std::span(kept));
+  }
 
   /// `live 5`, `live 5 other`, `reply 5`, `reply 5 other`, `end`, `noise`, `silence`, `sent`, `refused`, `applied`, `cleared`,
   /// `unreadable`, `forgotten`, `connected`, `broken`, `back` (a break is seen only now, when it is over), `quiet`, `quiet 30` (seconds),
-  /// `evicted`, `failed` (something of ours), `pass 30` (seconds, nothing is told).
+  /// `evicted`, `failed` (something of ours), `pass 30` (seconds, nothing is told), `stood 2` (until two seconds ago).
   void tell(const std::string& what) {
     const std::string verb = what.substr(0, what.find(' '));
     const std::string rest = verb == what ? "" : what.substr(verb.size() + 1);
     const std::uint64_t number = rest.empty() ? 0 : std::stoull(rest);
-    const std::uint64_t fingerprint = rest.ends_with("other") ? 99 : number + 1'000;
-    if (verb == "live") machine.on_live(seqno{number}, fingerprint, now);
-    if (verb == "reply") machine.on_reply(seqno{number}, fingerprint, now);
+    if (verb == "live") machine.on_live(seqno{number}, bytes_of(live_bytes, rest), now);
+    if (verb == "reply") machine.on_reply(seqno{number}, bytes_of(reply_bytes, rest), now);
     if (verb == "end") machine.on_reply_end(now);
     if (verb == "noise") machine.on_reply_noise(now);
     if (verb == "silence") machine.on_reply_silence(now);
@@ -74,6 +82,7 @@ struct told_stream {
     }
     if (verb == "broken") machine.on_connection(false, ++disconnects, now);
     if (verb == "back") machine.on_connection(true, ++disconnects, now);
+    if (verb == "stood") machine.on_standing(now - std::chrono::seconds(number));
     if (verb == "pass" || verb == "quiet") now += std::chrono::seconds(number);
     if (verb == "quiet") machine.on_quiet(now);
     if (verb == "evicted") machine.on_evicted();

@@ -84,6 +84,22 @@ BOOST_FIXTURE_TEST_CASE(a_replay_endpoint_that_is_not_found_does_not_keep_the_st
   BOOST_TEST(eventually([&] { return state() == stream_state::whole; }));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_connection_that_comes_or_breaks_is_told_at_once, patient_fixture) {
+  // However seldom an idle stream looks around: an operator who asks must not be told that a publisher is there which has gone.
+  BOOST_REQUIRE(await(fleet.add(registration(publisher))));
+  BOOST_TEST(eventually([&] { return service()->status->connection.load() == connection_state::connected; }));
+  publisher.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  BOOST_REQUIRE(eventually([&] { return state() == stream_state::whole; }));
+  for (int breaks = 0; breaks < 2; ++breaks) {
+    const auto before = service()->status->connection.load();
+    BOOST_TEST((before == connection_state::connected));
+    publisher.break_connection(engine, context);
+    BOOST_TEST(eventually([&] { return service()->status->connection.load() == connection_state::connected; }));
+  }
+  publisher.stop();
+  BOOST_TEST(eventually([&] { return service()->status->connection.load() == connection_state::disconnected; }));
+}
+
 BOOST_FIXTURE_TEST_CASE(who_binds_stays_bound_while_nobody_comes, hasty_fixture) {
   // However the replay endpoint is named: a publisher that comes in the moment without a port is refused.
   const kvc::test::held_port port;

@@ -92,18 +92,6 @@ asio::awaitable<void> receive_burst(zmq_socket& subscriber, int& count) {
 
 constexpr zmq_options watching{.reconnect_ms = 5, .reconnect_max_ms = 10, .watch_connection = true};
 
-/// Binds a publisher where another one has just been: its listener closes in the background. Answers the endpoint.
-asio::awaitable<std::string> bind_after(zmq_socket& publisher, std::string endpoint) {
-  error_code bound = publisher.bind(endpoint);
-  const auto patience = soon();
-  while (bound == errc::address_in_use && clock_type::now() < patience) {
-    co_await one_turn();
-    bound = publisher.bind(endpoint);
-  }
-  BOOST_TEST_REQUIRE(!bound);
-  co_return publisher.bound_endpoint();
-}
-
 /// A publisher that sends until its first message is heard (who connects while it is away has not subscribed yet), and `further` more.
 asio::awaitable<void> speak_until_heard(zmq_socket& publisher, zmq_socket& subscriber, zmq_message& message, int further) {
   const std::array<std::string_view, 2> frames{"topic", "text"};

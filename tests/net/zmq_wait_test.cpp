@@ -62,6 +62,43 @@ asio::awaitable<void> wait_in_vain(wire& on) {
   BOOST_TEST(late == make_error_code(errc::timed_out));
 }
 
+asio::awaitable<void> wait_for_notices(wire& on) {
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, {.reconnect_ms = 5, .reconnect_max_ms = 10, .watch_connection = true});
+  BOOST_TEST(!subscriber.has_notices());
+  const auto sleep_until = [&](bool connected) -> asio::awaitable<void> {
+    // Other notices come in between: of every try to connect.
+    while (subscriber.poll_connection().connected != connected) {
+      BOOST_TEST_REQUIRE(!co_await subscriber.wait(soon()));
+      BOOST_TEST_REQUIRE(subscriber.has_notices());
+    }
+    BOOST_TEST(!subscriber.has_notices());
+  };
+  std::string endpoint = "tcp://127.0.0.1:*";
+  for (std::uint64_t life = 1; life <= 3; ++life) {
+    zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+    endpoint = co_await bind_after(publisher, endpoint);
+    if (life == 1) BOOST_TEST(!subscriber.connect(endpoint));
+    co_await sleep_until(true);
+    publisher.close();
+    co_await sleep_until(false);
+    BOOST_TEST(subscriber.poll_connection().disconnects == life);
+  }
+}
+
+/// Who does not ask for notices is not kept awake by them.
+asio::awaitable<void> receive_beside_notices(wire& on) {
+  zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, {.watch_connection = true});
+  co_await join(publisher, subscriber);
+  zmq_message message;
+  while (!subscriber.has_notices()) (void)co_await subscriber.receive(message, clock_type::now() + 10ms);
+  const auto until = clock_type::now() + 30ms;
+  const error_code nothing = co_await subscriber.receive(message, until);
+  BOOST_TEST(nothing == make_error_code(errc::timed_out));
+  BOOST_TEST((clock_type::now() >= until));
+  BOOST_TEST(subscriber.poll_connection().connected);
+}
+
 asio::awaitable<void> wait_forever(zmq_socket& on, error_code& ended) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -105,6 +142,17 @@ BOOST_AUTO_TEST_CASE(a_wait_for_something_takes_nothing) {
   // Idle streams sleep this way: what they are woken for must still be there.
   wire on;
   on.run(wait_without_taking(on));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_ends_for_what_is_told_of_the_connection) {
+  // A stream at rest looks once a minute; that its publisher has gone it hears at once.
+  wire on;
+  on.run(wait_for_notices(on));
+}
+
+BOOST_AUTO_TEST_CASE(notices_nobody_reads_keep_nobody_awake) {
+  wire on;
+  on.run(receive_beside_notices(on));
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_ends_when_cancelled_gently) {

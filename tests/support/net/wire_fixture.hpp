@@ -55,6 +55,18 @@ inline boost::asio::awaitable<void> one_turn() {
   co_await timer.async_wait(boost::asio::use_awaitable);
 }
 
+/// Binds a publisher where another one has just been: its listener closes in the background. Answers the endpoint.
+inline boost::asio::awaitable<std::string> bind_after(net::zmq_socket& publisher, std::string endpoint) {
+  net::error_code bound = publisher.bind(endpoint);
+  const auto patience = soon();
+  while (bound == net::errc::address_in_use && wire_clock::now() < patience) {
+    co_await one_turn();
+    bound = publisher.bind(endpoint);
+  }
+  BOOST_TEST_REQUIRE(!bound);
+  co_return publisher.bound_endpoint();
+}
+
 /// Binds `publisher` and connects `subscriber` to it, for all topics. A publisher drops what it sends before a subscription has arrived:
 /// probes are published until one comes through, and the rest of them is eaten.
 inline boost::asio::awaitable<void> join(net::zmq_socket& publisher, net::zmq_socket& subscriber) {

@@ -1,0 +1,152 @@
+// How a stream hears: what its publisher says, what comes of a replay, and how the connection is.
+#include <algorithm>
+#include <chrono>
+
+#include "net/endpoint_host.hpp"
+#include "net/stream_listener.hpp"
+#include "net/zmq_frames.hpp"
+
+namespace kvc::net {
+namespace {
+
+/// A look at the connection is a system call, too dear for each message where they come fast. How long a publisher was away is not known
+/// better than this.
+constexpr std::chrono::milliseconds longest_unlooked{10};
+
+/// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
+/// them at once.
+std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point wanted, std::chrono::milliseconds rhythm) {
+  constexpr std::chrono::milliseconds finest{10};
+  constexpr std::chrono::milliseconds coarsest{125};
+  const std::chrono::steady_clock::duration grid = std::clamp(rhythm / 8, finest, coarsest);
+  const auto since_start = wanted.time_since_epoch();
+  return std::chrono::steady_clock::time_point(since_start + grid - since_start % grid);
+}
+
+}  // namespace
+
+asio::awaitable<void> stream_listener::hear() {
+  if (is_untold_ || breaks_.is_behind(seen_.disconnects)) {
+    settle();
+    co_return;
+  }
+  const auto asleep_since = clock::now();
+  auto look_at = machine_.wake_at();
+  if (sink_.is_waiting_for_parts()) look_at = std::min(look_at, asleep_since + settings_->pool_settle);
+  if (!seen_.connected || news_.has_kept_back()) look_at = std::min(look_at, asleep_since + settings_->idle_check);
+  message_.clear();  // it may be long until the next, and many streams that sleep would each keep their last batch
+  const error_code failed = co_await socket_->wait(next_look(look_at, settings_->idle_check));
+  is_quiet_ = false;
+  if (stopping_ || (failed && failed != errc::timed_out)) {
+    stopping_ = true;
+    co_return;
+  }
+  if (const auto settled = lane_->beat.settled(); settled > asleep_since) machine_.on_standing(settled);
+  if (failed || socket_->has_notices()) {
+    (void)look(clock::now());
+    settle();
+  } else {
+    (void)hear_at_once();  // for nothing, when the transport only had something to say to itself
+  }
+}
+
+// The connection has been looked at before: what came over one that has broken is there by now.
+void stream_listener::settle() {
+  if (hear_at_once()) return;
+  is_quiet_ = true;
+  now_ = clock::now();
+  breaks_.on_drained(seen_.disconnects);
+  // A name may mean another address by now: publishers that are started anew elsewhere keep their names.
+  const bool may_have_moved = !service_->registration.bind && !name_in_endpoint(service_->registration.endpoint).empty();
+  if (!seen_.connected && may_have_moved && now_ - opened_at_ >= lookup_pause_) wants_another_socket_ = true;
+  if (seen_.given_up) {
+    wants_another_socket_ = true;
+    sink_.reject_message({}, "connection", make_error_code(seen_.connects > 0 ? errc::message_too_large : errc::not_understood));
+  }
+  tell_connection(now_);
+  if (now_ >= machine_.wake_at()) machine_.on_quiet(now_);
+  catch_up();
+}
+
+bool stream_listener::hear_at_once() {
+  const error_code failed = socket_->try_receive(message_);
+  if (failed == errc::would_block) return false;
+  take(failed);
+  return true;
+}
+
+void stream_listener::take(const error_code& failed) {
+  if (stopping_ || failed == errc::closed) {
+    stopping_ = true;
+    return;
+  }
+  now_ = clock::now();
+  watch_connection(!failed && !socket_->is_of_same_connection(message_), now_);
+  const auto live = failed ? result<batch_frames>(failed) : read_live(message_);
+  if (!live) {
+    sink_.reject_message({}, "message", live.error());
+  } else if (!core::is_topic_wanted(service_->registration.topic, live->topic)) {
+    sink_.note_other_topic(live->topic);
+  } else {
+    live_number_ = live->number;
+    machine_.on_live(live->number, live->payload, now_);
+  }
+}
+
+asio::awaitable<void> stream_listener::hear_reply() {
+  using kind = replay_client::reply::kind;
+  reply_ = replay_client::reply();  // silence, when there is nobody to hear any more
+  if (replay_) reply_ = co_await replay_->next(machine_.wake_at());
+  if (stopping_ || reply_.what == kind::stopped) {
+    stopping_ = true;
+    co_return;
+  }
+  now_ = clock::now();
+  breaks_.on_look(look(now_).disconnects);  // before the answer is believed: it may be another publisher's already
+  tell_connection(now_);
+  if (machine_.next() != core::stream_fsm::step::read_reply) {
+    end_replay();
+    co_return;
+  }
+  switch (reply_.what) {
+    case kind::batch:
+      machine_.on_reply(reply_.number, reply_.payload, now_);
+      break;
+    case kind::end:
+      machine_.on_reply_end(now_);
+      break;
+    case kind::silence:
+      if (!name_in_endpoint(service_->registration.replay_endpoint).empty()) replay_.reset();  // it may have moved
+      machine_.on_reply_silence(now_);
+      break;
+    case kind::unreadable:
+      sink_.reject_message({}, "replay reply", make_error_code(errc::bad_frame_count));
+      machine_.on_reply_noise(now_);
+      break;
+    case kind::stopped:
+      break;
+  }
+}
+
+void stream_listener::watch_connection(bool is_other, clock::time_point now) {
+  if (!is_other && now - looked_at_ < longest_unlooked) return;
+  const auto& seen = look(now);
+  if (is_other) breaks_.on_other_connection(seen.disconnects);
+  // A break that is not told yet is none to the machine: it comes when what arrived before it has been heard.
+  if (is_other || !breaks_.is_behind(seen.disconnects)) tell_connection(now);
+}
+
+const zmq_socket::connection& stream_listener::look(clock::time_point now) {
+  looked_at_ = now;
+  seen_ = socket_->poll_connection();
+  is_untold_ = true;
+  news_.note_connection(seen_);
+  return seen_;
+}
+
+void stream_listener::tell_connection(clock::time_point now) {
+  is_untold_ = false;
+  machine_.on_connection(seen_.connected, breaks_.told(), now);
+}
+
+}  // namespace kvc::net
