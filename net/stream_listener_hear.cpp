@@ -13,6 +13,10 @@ namespace {
 /// better than this.
 constexpr std::chrono::milliseconds longest_unlooked{10};
 
+/// Idle checks between the looks of a pool, even one at rest: it may have more questions than may be under way (see pool_asker), and nothing
+/// else makes it ask the rest when those that were are answered by nobody.
+constexpr int pool_patience = 5;
+
 /// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
 /// them at once.
 std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point wanted, std::chrono::milliseconds rhythm) {
@@ -33,6 +37,7 @@ asio::awaitable<void> stream_listener::hear() {
   const auto asleep_since = clock::now();
   auto look_at = machine_.wake_at();
   if (sink_.is_waiting_for_parts()) look_at = std::min(look_at, asleep_since + settings_->pool_settle);
+  if (sink_.is_pool()) look_at = std::min(look_at, asleep_since + pool_patience * settings_->idle_check);
   if (!seen_.connected || news_.has_kept_back()) look_at = std::min(look_at, asleep_since + settings_->idle_check);
   message_.clear();  // it may be long until the next, and many streams that sleep would each keep their last batch
   const error_code failed = co_await socket_->wait(next_look(look_at, settings_->idle_check));
