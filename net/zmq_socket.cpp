@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t max_frames = 64;
 constexpr std::size_t usual_frames = 5;  // no message of a publisher has more
+constexpr std::size_t kinds = 4;
 constexpr std::size_t longest_kept_frame = 32;  // lies in the message itself: a longer one keeps a buffer of 8 KiB
 
 /// libzmq's errno where its meaning at this place is known.
@@ -180,8 +181,8 @@ zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind 
   set(socket, ZMQ_MAXMSGSIZE, options.max_frame_bytes);
   set(socket, ZMQ_RECONNECT_IVL, options.reconnect_ms);
   set(socket, ZMQ_RECONNECT_IVL_MAX, options.reconnect_max_ms);
-  static std::atomic<unsigned> watched{0};
-  probe(socket, probe_rhythm::of(options.watch_connection ? watched.fetch_add(1, std::memory_order_relaxed) : 0));  // others do not last
+  static std::array<std::atomic<unsigned>, kinds> turns{};  // by kind: who opens several opens one of each, and again
+  probe(socket, probe_rhythm::of(turns[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed)));
   if (what == kind::router) set(socket, ZMQ_ROUTER_MANDATORY, off);
   if (what == kind::publisher) set(socket, ZMQ_XPUB_NODROP, off);
 

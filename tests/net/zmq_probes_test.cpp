@@ -45,12 +45,14 @@ asio::awaitable<void> compare_probes(wire& on) {
   constexpr std::size_t streams = 32;
   zmq_socket publisher = on.open(zmq_socket::kind::publisher);
   BOOST_TEST_REQUIRE(!publisher.bind("tcp://127.0.0.1:*"));
+  std::vector<zmq_socket> beside;  // as streams do, which ask for replays
   const std::string endpoint = publisher.bound_endpoint();
   const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
   std::vector<zmq_socket> opened;
   for (std::size_t i = 0; i < streams; ++i) {
     opened.push_back(on.open(zmq_socket::kind::subscriber, {.watch_connection = true}));
     BOOST_TEST_REQUIRE(!opened.back().connect(endpoint));
+    beside.push_back(on.open(zmq_socket::kind::dealer));
   }
   const auto patience = soon();
   for (zmq_socket& each : opened) {
