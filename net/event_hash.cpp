@@ -17,7 +17,8 @@ namespace {
 using kind = tape_value::kind;
 
 constexpr std::size_t few_names = 128;       ///< whose numbers are of one byte, so that their table lies in some lines of the first cache
-constexpr std::size_t places_per_name = 8;   ///< a name hardly ever finds another one in its place, which is a jump mispredicted
+constexpr std::size_t places_of_few = 8;     ///< per name: it hardly ever finds another one in its place, which is a jump mispredicted
+constexpr std::size_t places_of_many = 2;    ///< the same for longer lists, whose numbers lie in the scratch list, a word each
 constexpr std::size_t integer_digits = 16;   ///< hexadecimal digits of a 64-bit number
 constexpr std::size_t longest_digest = 128;  ///< hexadecimal digits; SHA-512
 
@@ -35,6 +36,13 @@ bool has_repeats_sorted(const std::vector<core::engine_hash>& names, std::vector
   return std::ranges::adjacent_find(scratch) != scratch.end();
 }
 
+std::size_t number_in(std::uint8_t place) {
+  return place;
+}
+std::size_t number_in(core::engine_hash place) {
+  return place.get();
+}
+
 /// By an open table of numbers of names, 1 and up, all 0 at first. Names are somebody else's numbers, so a table that turns out crowded is
 /// given up for sorting. Precondition: twice as many places as names at least, and a power of two.
 template <class Number>
@@ -43,8 +51,8 @@ bool has_repeats_in(std::span<Number> numbers, const std::vector<core::engine_ha
   std::size_t steps_left = numbers.size();
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::size_t at = (names[i].get() * 0x9E37'79B9'7F4A'7C15ULL) >> shift;  // the 64-bit golden ratio
-    for (; numbers[at] != 0; at = (at + 1) & (numbers.size() - 1)) {
-      if (names[numbers[at] - std::size_t{1}] == names[i]) return true;
+    for (; number_in(numbers[at]) != 0; at = (at + 1) & (numbers.size() - 1)) {
+      if (names[number_in(numbers[at]) - 1] == names[i]) return true;
       if (--steps_left == 0) return has_repeats_sorted(names, scratch);
     }
     numbers[at] = static_cast<Number>(i + 1);
@@ -93,14 +101,14 @@ bool read_name(tape_value from, bool accepts_text, core::digest_names& digests, 
 }
 
 bool has_repeats(const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
-  const std::size_t places = std::bit_ceil(std::max<std::size_t>(names.size(), 2)) * places_per_name;
+  const std::size_t rounded = std::bit_ceil(std::max<std::size_t>(names.size(), 2));
   if (names.size() <= few_names) {
-    std::array<std::uint8_t, few_names * places_per_name> numbers;  // set as far as it is used
-    std::fill_n(numbers.begin(), places, std::uint8_t{0});
-    return has_repeats_in(std::span(numbers).first(places), names, scratch);
+    std::array<std::uint8_t, few_names * places_of_few> numbers;  // set as far as it is used
+    std::fill_n(numbers.begin(), rounded * places_of_few, std::uint8_t{0});
+    return has_repeats_in(std::span(numbers).first(rounded * places_of_few), names, scratch);
   }
-  std::vector<std::uint32_t> numbers(places);
-  return has_repeats_in(std::span(numbers), names, scratch);
+  scratch.assign(rounded * places_of_many, core::engine_hash{0});
+  return has_repeats_in(std::span(scratch), names, scratch);
 }
 
 }  // namespace kvc::net

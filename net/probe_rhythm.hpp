@@ -17,7 +17,7 @@ struct probe_rhythm {
 
   static constexpr unsigned rhythms = 8;
 
-  /// `turn`: grows from connection to connection.
+  /// `turn`: grows from socket to socket of a kind.
   [[nodiscard]] static constexpr probe_rhythm of(unsigned turn) noexcept {
     constexpr int soonest_s = 5;
     constexpr int given_up_after_s = 22;

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds longest_unlooked{10};
 /// else makes it ask the rest when those that were are answered by nobody.
 constexpr int pool_patience = 5;
 
-/// When an idle stream looks after its connection: at one of a few moments that all streams of the lane share, so that it wakes for many of
+/// When an idle stream looks around: at one of a few moments that all streams of the lane share, so that it wakes for many of
 /// them at once.
 std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point wanted, std::chrono::milliseconds rhythm) {
   constexpr std::chrono::milliseconds finest{10};

@@ -65,10 +65,11 @@ asio::awaitable<void> wait_in_vain(wire& on) {
 asio::awaitable<void> wait_for_notices(wire& on) {
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, {.reconnect_ms = 5, .reconnect_max_ms = 10, .watch_connection = true});
   BOOST_TEST(!subscriber.has_notices());
-  const auto sleep_until = [&](bool connected) -> asio::awaitable<void> {
+  const auto patience = soon();
+  const auto hear_that = [&](bool connected) -> asio::awaitable<void> {
     // Other notices come in between: of every try to connect.
     while (subscriber.poll_connection().connected != connected) {
-      BOOST_TEST_REQUIRE(!co_await subscriber.wait(soon()));
+      BOOST_TEST_REQUIRE(!co_await subscriber.wait(patience));
       BOOST_TEST_REQUIRE(subscriber.has_notices());
     }
     BOOST_TEST(!subscriber.has_notices());
@@ -78,9 +79,9 @@ asio::awaitable<void> wait_for_notices(wire& on) {
     zmq_socket publisher = on.open(zmq_socket::kind::publisher);
     endpoint = co_await bind_after(publisher, endpoint);
     if (life == 1) BOOST_TEST(!subscriber.connect(endpoint));
-    co_await sleep_until(true);
+    co_await hear_that(true);
     publisher.close();
-    co_await sleep_until(false);
+    co_await hear_that(false);
     BOOST_TEST(subscriber.poll_connection().disconnects == life);
   }
 }
@@ -91,7 +92,9 @@ asio::awaitable<void> receive_beside_notices(wire& on) {
   zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, {.watch_connection = true});
   co_await join(publisher, subscriber);
   zmq_message message;
-  while (!subscriber.has_notices()) (void)co_await subscriber.receive(message, clock_type::now() + 10ms);
+  const auto patience = soon();
+  while (!subscriber.has_notices() && clock_type::now() < patience) (void)co_await subscriber.receive(message, clock_type::now() + 10ms);
+  BOOST_TEST_REQUIRE(subscriber.has_notices());
   const auto until = clock_type::now() + 30ms;
   const error_code nothing = co_await subscriber.receive(message, until);
   BOOST_TEST(nothing == make_error_code(errc::timed_out));
