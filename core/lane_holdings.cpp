@@ -72,7 +72,6 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
 void lane_holdings::close_if_empty(std::uint32_t which) {
   holding& closed = all_[which];
   if (closed.more || closed.cutoff != 0) return;
-  closed.store->expect_end(2, *closed.in);
   if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
   forget_holding(closed);
   closed.store->end_use(closed.in);
@@ -258,7 +257,7 @@ void lane_holdings::release_plain_from(std::uint32_t which, std::uint32_t start)
     holding& in = all_[which];
     const std::uint32_t old_cutoff = in.cutoff;
     if (start == 0) {
-      in.store->expect_end(1, *in.in);
+      in.store->expect_end(*in.in);
     } else if (may_be_dead_end(in, old_cutoff, start)) {
       in.store->directory().expect(in.in->first_hash);  // to tell that the column is another
     }

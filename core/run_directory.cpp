@@ -8,7 +8,6 @@
 #include <oneapi/tbb/concurrent_hash_map.h>
 
 #include "core/arena_allocator.hpp"
-#include "core/bring_near.hpp"
 #include "core/run.hpp"
 #include "core/run_finder.hpp"
 #include "core/spread.hpp"
@@ -37,65 +36,68 @@ std::size_t map_bytes(const Map& map) noexcept {
   return map.size() * node_bytes + map.bucket_count() * bucket_bytes;
 }
 
-using run_allocator = arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>;
+/// A map in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a million
+/// entries in one table.
+template <class Map>
+struct shards {
+  static constexpr std::size_t count = 32;
+  std::array<std::atomic<Map*>, count> all{};
 
-/// The library's map, with a way to ask for what an insertion or an erasure will wait for: a bucket and its first node, one behind the
-/// other. What the library keeps for derived classes is used for that and for nothing else; where it keeps it no longer, nothing is asked for.
-class run_map : public oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, run_allocator> {
+  ~shards() {
+    for (const auto& each : all) delete each.load();
+  }
+  [[nodiscard]] const Map* existing(std::uint64_t key) const noexcept {
+    return all[spread(key) >> 40 & (count - 1)].load(std::memory_order_acquire);
+  }
+  [[nodiscard]] Map* existing(std::uint64_t key) noexcept { return all[spread(key) >> 40 & (count - 1)].load(std::memory_order_acquire); }
+  Map& of(std::uint64_t key) {
+    std::atomic<Map*>& at = all[spread(key) >> 40 & (count - 1)];
+    Map* there = at.load(std::memory_order_acquire);
+    if (there != nullptr) return *there;
+    auto made = std::make_unique<Map>();
+    return at.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel) ? *made.release() : *there;
+  }
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const auto& part : all) {
+      if (const Map* there = part.load(std::memory_order_acquire)) visit(*there);
+    }
+  }
+};
+
+/// The runs beyond the finder's room, which is what some 15 million take.
+class more_runs final : public run_overflow {
  public:
-  template <class Self = run_map>
-  void expect_bucket(std::uint64_t key) const noexcept {
-    const Self& self = *this;
-    if constexpr (requires { self.get_bucket(self.my_mask.load()); }) bring_near(self.get_bucket(masked<Self>(key)));
+  using map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>>;
+
+  [[nodiscard]] run* find(std::uint64_t first) const override {
+    const map* const in = all_.existing(first);
+    map::const_accessor found;
+    return in != nullptr && in->find(found, first) ? found->second : nullptr;
   }
-  /// The bucket should be near by now.
-  template <class Self = run_map>
-  void expect_node(std::uint64_t key) const noexcept {
-    const Self& self = *this;
-    if constexpr (requires { self.get_bucket(self.my_mask.load())->node_list.load(); })
-      bring_near(self.get_bucket(masked<Self>(key))->node_list.load(std::memory_order_relaxed));
+  void put(run* fresh) override {
+    map::accessor found;
+    all_.of(fresh->first_hash.get()).insert(found, fresh->first_hash.get());
+    found->second = fresh;
   }
+  bool remove(const run* gone) override {
+    map* const in = all_.existing(gone->first_hash.get());
+    map::accessor found;
+    if (in == nullptr || !in->find(found, gone->first_hash.get()) || found->second != gone) return false;
+    return in->erase(found);
+  }
+  [[nodiscard]] const shards<map>& all() const noexcept { return all_; }
 
  private:
-  template <class Self>
-  [[nodiscard]] std::size_t masked(std::uint64_t key) const noexcept {
-    return hash_spread::hash(key) & static_cast<const Self&>(*this).my_mask.load(std::memory_order_acquire);
-  }
+  shards<map> all_;
 };
 
 }  // namespace
 
 struct run_directory::tables {
   using lone_map = oneapi::tbb::concurrent_hash_map<std::uint64_t, holder_list, hash_spread>;
-  /// A map in shards that come as they are needed: its table doubles in one piece, which would be a pause of milliseconds at a million
-  /// entries in one table.
-  template <class Map>
-  struct shards {
-    static constexpr std::size_t count = 32;
-    std::array<std::atomic<Map*>, count> all{};
-
-    ~shards() {
-      for (const auto& each : all) delete each.load();
-    }
-    [[nodiscard]] const Map* existing(std::uint64_t key) const noexcept {
-      return all[spread(key) >> 40 & (count - 1)].load(std::memory_order_acquire);
-    }
-    Map& of(std::uint64_t key) {
-      std::atomic<Map*>& at = all[spread(key) >> 40 & (count - 1)];
-      Map* there = at.load(std::memory_order_acquire);
-      if (there != nullptr) return *there;
-      auto made = std::make_unique<Map>();
-      return at.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel) ? *made.release() : *there;
-    }
-    template <class Visit>
-    void each(Visit visit) const {
-      for (const auto& part : all) {
-        if (const Map* there = part.load(std::memory_order_acquire)) visit(*there);
-      }
-    }
-  };
-  shards<run_map> runs;
-  run_finder finder;  ///< the same runs, for readers
+  more_runs more;
+  run_finder finder{more};
   shards<lone_map> lone;
   std::atomic<std::size_t> spilled_bytes{0};  ///< holder lists that outgrew their inline space
   std::atomic<media_mask> lone_media{0};
@@ -105,51 +107,16 @@ struct run_directory::tables {
 run_directory::run_directory() : tables_(std::make_unique<tables>()) {}
 run_directory::~run_directory() = default;
 
-run* run_directory::find(seq_hash first) const {
-  run* const quick = tables_->finder.find(first.get());
-  if (quick != nullptr || !tables_->finder.is_partial()) return quick;
-  run_map::const_accessor found;
-  return tables_->runs.of(first.get()).find(found, first.get()) ? found->second : nullptr;
-}
-
-void run_directory::expect(seq_hash first) const noexcept {
-  tables_->finder.expect(first.get());
-}
-
-void run_directory::expect_change(unsigned step, seq_hash first) const noexcept {
-  const run_map* const runs = tables_->runs.existing(first.get());
-  if (step == 1) tables_->finder.expect(first.get());
-  if (runs == nullptr) return;
-  step == 1 ? runs->expect_bucket(first.get()) : runs->expect_node(first.get());
-}
-
-run* run_directory::add(run* fresh) {
-  run_map::accessor found;
-  if (tables_->runs.of(fresh->first_hash.get()).insert(found, {fresh->first_hash.get(), fresh})) {
-    tables_->finder.add(fresh);
-    return fresh;
-  }
-  if (found->second->is_dead()) {  // it is about to be taken out by whoever let go of it last; its place is free already
-    tables_->finder.replace(found->second, fresh);
-    found->second = fresh;
-  }
-  return found->second;
-}
-
-void run_directory::erase(const run* dead) {
-  run_map::accessor found;
-  run_map& runs = tables_->runs.of(dead->first_hash.get());
-  if (!runs.find(found, dead->first_hash.get()) || found->second != dead) return;
-  tables_->finder.remove(dead);
-  runs.erase(found);
-}
-
-void run_directory::note_column(const run& of) noexcept {
-  tables_->finder.note_column(of);
-}
+run* run_directory::find(seq_hash first) const { return tables_->finder.find(first.get()); }
+void run_directory::expect(seq_hash first) const noexcept { tables_->finder.expect(first.get()); }
+void run_directory::expect_change(seq_hash first) const noexcept { tables_->finder.expect_change(first.get()); }
+run* run_directory::add(run* fresh) { return tables_->finder.add(fresh); }
+void run_directory::erase(const run* dead) { tables_->finder.remove(dead); }
+void run_directory::note_column(const run& of) noexcept { tables_->finder.note_column(of); }
 
 void run_directory::each_run(const std::function<void(run*)>& visit) const {
-  tables_->runs.each([&](const run_map& part) {
+  tables_->finder.each(visit);
+  tables_->more.all().each([&](const more_runs::map& part) {
     for (const auto& [hash, each] : part) visit(each);
   });
 }
@@ -202,16 +169,12 @@ bool run_directory::read(seq_hash block, holder_list& into) const {
   return !into.empty();
 }
 
-std::size_t run_directory::runs() const noexcept {
-  std::size_t all = 0;
-  tables_->runs.each([&](const run_map& part) { all += part.size(); });
-  return all;
-}
+std::size_t run_directory::runs() const noexcept { return tables_->finder.size(); }
 std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
 media_mask run_directory::lone_media() const noexcept { return tables_->lone_media.load(std::memory_order_acquire); }
 std::size_t run_directory::bytes() const noexcept {
   std::size_t maps = sizeof(tables);
-  tables_->runs.each([&](const run_map& part) { maps += sizeof(part) + map_bytes(part); });
+  tables_->more.all().each([&](const more_runs::map& part) { maps += sizeof(part) + map_bytes(part); });
   tables_->lone.each([&](const tables::lone_map& part) { maps += sizeof(part) + map_bytes(part); });
   return maps + tables_->finder.bytes() + tables_->spilled_bytes.load(std::memory_order_relaxed);
 }

@@ -38,9 +38,8 @@ class run_directory {
   [[nodiscard]] run* find(seq_hash first) const;
   /// Brings near what `find` will need. Inside a quiescent scope.
   void expect(seq_hash first) const noexcept;
-  /// Brings near what `add` and `erase` of a run that starts with `first` will need: step 1, and some hundred nanoseconds later step 2.
-  /// Step 1 inside a quiescent scope.
-  void expect_change(unsigned step, seq_hash first) const noexcept;
+  /// Brings near what `add` and `erase` of a run that starts with `first` will need. Inside a quiescent scope.
+  void expect_change(seq_hash first) const noexcept;
   /// Enters `fresh` under its first hash, unless a live run is there already. Answers the one that is there afterwards.
   run* add(run* fresh);
   /// Takes `dead` out, unless another run has taken its place.

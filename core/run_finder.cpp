@@ -1,5 +1,6 @@
 #include "core/run_finder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <utility>
@@ -17,7 +18,6 @@ namespace {
 constexpr std::size_t ways = 5;
 constexpr std::size_t lines = 62;                           ///< with the head 4,032 bytes, a size the arena has no waste for
 constexpr std::size_t divide_above = lines * ways * 5 / 8;  ///< more would make lines overflow often
-constexpr unsigned most_bits = 16;                          ///< leading bits of the hash kept in an entry
 constexpr std::uint64_t low_mask = 63;
 constexpr std::uint64_t address_mask = 0x0000'FFFF'FFFF'FFC0;
 
@@ -94,6 +94,17 @@ struct alignas(64) run_finder::segment {
     std::size_t at = lines;  ///< so many: nowhere
     std::size_t way = 0;
   };
+  /// Where the run that starts with `first` stands.
+  [[nodiscard]] spot locate_first(std::uint64_t first, std::uint64_t hash) const noexcept {
+    for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
+      for (std::size_t way = 0; way < ways; ++way) {
+        const std::uint64_t entry = all[at].entries[way].load(std::memory_order_acquire);
+        if (may_be(entry, hash) && run_of(entry) != nullptr && run_of(entry)->first_hash.get() == first) return {at, way};
+      }
+      if (all[at].passed_on.load(std::memory_order_acquire) == 0) break;
+    }
+    return {};
+  }
   [[nodiscard]] spot locate(std::uint64_t entry, std::uint64_t hash) const noexcept {
     for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
       for (std::size_t way = 0; way < ways; ++way) {
@@ -114,19 +125,35 @@ struct run_finder::index {
   [[nodiscard]] std::atomic<segment*>& at(std::uint64_t hash) noexcept { return all[bits == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - bits))]; }
 };
 
-run_finder::run_finder() : index_(new index(0)) {
+run_finder::run_finder(run_overflow& overflow, unsigned bits) : overflow_(overflow), bits_(std::min(bits, most_bits)), index_(new index(0)) {
   static_assert(sizeof(segment) == 4'032);
   index_.load()->all[0].store(make_segment(0));
 }
 
 run_finder::~run_finder() {
-  index* const last = index_.load();
-  segment* previous = nullptr;
-  for (auto& each : last->all) {
-    if (segment* const now = each.load(); now != previous) arena_give(arena_kind::directory, std::exchange(previous, now), sizeof(segment));
+  each_segment([](segment* gone) { arena_give(arena_kind::directory, gone, sizeof(segment)); });
+  delete index_.load();
+}
+
+template <class Visit>
+void run_finder::each_segment(Visit visit) const {
+  segment* previous = nullptr;  // one that stands in several places stands there in a row
+  for (const auto& place : index_.load(std::memory_order_acquire)->all) {
+    segment* const now = place.load(std::memory_order_acquire);
+    if (previous != nullptr && now != previous) visit(previous);
+    previous = now;
   }
-  arena_give(arena_kind::directory, previous, sizeof(segment));
-  delete last;
+  visit(previous);
+}
+
+void run_finder::each(const std::function<void(run*)>& visit) const {
+  each_segment([&](const segment* in) {
+    for (const line& some : in->all) {
+      for (const auto& entry : some.entries) {
+        if (run* const there = run_of(entry.load(std::memory_order_acquire)); there != nullptr) visit(there);
+      }
+    }
+  });
 }
 
 run_finder::segment* run_finder::make_segment(unsigned bits) {
@@ -141,6 +168,13 @@ void run_finder::expect(std::uint64_t first) const noexcept {
   bring_near(&index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire)->all[line_of(hash)]);
 }
 
+void run_finder::expect_change(std::uint64_t first) const noexcept {
+  const std::uint64_t hash = spread_first(first);
+  const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
+  bring_near(&in.lock);
+  bring_near(&in.all[line_of(hash)]);
+}
+
 run* run_finder::find(std::uint64_t first) const noexcept {
   const std::uint64_t hash = spread_first(first);
   const segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
@@ -152,9 +186,9 @@ run* run_finder::find(std::uint64_t first) const noexcept {
       in.all[at].approach(way, found);
       if (found->first_hash.get() == first) return found;
     }
-    if (in.all[at].passed_on.load(std::memory_order_acquire) == 0) return nullptr;
+    if (in.all[at].passed_on.load(std::memory_order_acquire) == 0) break;
   }
-  return nullptr;
+  return is_partial() ? overflow_.find(first) : nullptr;
 }
 
 run_finder::segment& run_finder::lock_segment(std::uint64_t hash) const noexcept {
@@ -199,24 +233,41 @@ void run_finder::divide(segment& full, std::uint64_t hash) {
   retire(&full, [](void* old) { arena_give(arena_kind::directory, old, sizeof(segment)); });
 }
 
-void run_finder::add(run* fresh) {
-  const quiescent_scope working;
-  const std::uint64_t hash = spread_first(fresh->first_hash.get());
+run_finder::segment& run_finder::lock_with_room(std::uint64_t hash) {
   for (;;) {
     segment& into = lock_segment(hash);
+    if (into.used < divide_above || into.bits >= bits_) return into;
     const std::lock_guard lock(into.lock, std::adopt_lock);
-    const bool may_divide = into.bits < most_bits;
-    if (may_divide ? into.used >= divide_above : into.used == lines * ways) {
-      if (!may_divide) {
-        is_partial_.store(true, std::memory_order_release);
-        return;
-      }
-      divide(into, hash);
-      continue;
-    }
-    into.put(entry_of(fresh, hash), hint_of(*fresh), hash);
-    return;
+    divide(into, hash);
   }
+}
+
+run* run_finder::add(run* fresh) {
+  const quiescent_scope working;
+  const std::uint64_t first = fresh->first_hash.get();
+  const std::uint64_t hash = spread_first(first);
+  segment& into = lock_with_room(hash);
+  const std::lock_guard lock(into.lock, std::adopt_lock);
+  // A dead run is about to be taken out by whoever let go of it last; its place is free already.
+  if (const auto [at, way] = into.locate_first(first, hash); at != lines) {
+    run* const there = run_of(into.all[at].entries[way].load(std::memory_order_relaxed));
+    if (!there->is_dead()) return there;
+    into.all[at].put(way, entry_of(fresh, hash), hint_of(*fresh));
+    return fresh;
+  }
+  if (run* const there = is_partial() ? overflow_.find(first) : nullptr; there != nullptr) {
+    if (!there->is_dead()) return there;
+    overflow_.put(fresh);
+    return fresh;
+  }
+  if (into.used < lines * ways) {
+    into.put(entry_of(fresh, hash), hint_of(*fresh), hash);
+  } else {
+    is_partial_.store(true, std::memory_order_release);  // first: who finds nothing here looks there from now on
+    overflow_.put(fresh);
+  }
+  size_.add(1);
+  return fresh;
 }
 
 void run_finder::remove(const run* gone) {
@@ -225,19 +276,14 @@ void run_finder::remove(const run* gone) {
   segment& in = lock_segment(hash);
   const std::lock_guard lock(in.lock, std::adopt_lock);
   const auto [at, way] = in.locate(entry_of(gone, hash), hash);
-  if (at == lines) return;
+  if (at == lines) {
+    if (is_partial() && overflow_.remove(gone)) size_.subtract(1);
+    return;
+  }
   in.all[at].entries[way].store(0, std::memory_order_release);
   --in.used;
+  size_.subtract(1);
   for (std::size_t back = line_of(hash); back != at; back = next_line(back)) in.all[back].passed_on.fetch_sub(1, std::memory_order_release);
-}
-
-void run_finder::replace(const run* old, run* fresh) {
-  const quiescent_scope working;
-  const std::uint64_t hash = spread_first(old->first_hash.get());
-  segment& in = lock_segment(hash);
-  const std::lock_guard lock(in.lock, std::adopt_lock);
-  const auto [at, way] = in.locate(entry_of(old, hash), hash);
-  if (at != lines) in.all[at].put(way, entry_of(fresh, hash), hint_of(*fresh));
 }
 
 void run_finder::note_column(const run& of) noexcept {

@@ -17,7 +17,7 @@ const std::uint64_t* bare(std::span<const local_hash> locals) noexcept { return 
 
 std::uint32_t narrow(std::size_t blocks) noexcept { return static_cast<std::uint32_t>(blocks); }
 
-constexpr std::size_t directory_bytes_per_run = 64;  ///< a node of the map, a share of its buckets, an entry of the finder
+constexpr std::size_t directory_bytes_per_run = 26;  ///< an entry and its share of what is free (see run_finder: of 310 half to whole are in use)
 
 constexpr std::uint32_t first_blocks_per_line = 7;  ///< with their share of the marks, and of the head of the column
 constexpr std::uint32_t most_first_blocks = 35;
@@ -180,7 +180,7 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
   // Where no child's edge has ever left this mark, there is none to join; if another lane is making one just now, `add` tells.
   bool may_be_there = behind.in == nullptr ||
                       (behind.in->child_filter.load(std::memory_order_acquire) & run::filter_bit(behind.offset, locals[0].get())) != 0;
-  directory_.expect_change(1, first);
+  directory_.expect_change(first);
   for (;; may_be_there = true) {
     const run_stretch there = may_be_there ? join_child(behind, first, locals) : run_stretch{};
     if (there.in != nullptr) {
@@ -189,7 +189,6 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
       return {};
     }
     run* fresh = make_run(behind, first, locals);
-    directory_.expect_change(2, first);
     if (behind.in != nullptr) note_child(*behind.in, behind.offset, locals[0].get());
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
     if (directory_.add(fresh) == fresh) return {fresh, 0, count};
@@ -247,8 +246,8 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
   return hang(behind, hash_behind(*in, behind.offset, locals[0]), locals);
 }
 
-void run_store::expect_end(unsigned step, const run& in) const noexcept {
-  if (in.users() == 1) directory_.expect_change(step, in.first_hash);
+void run_store::expect_end(const run& in) const noexcept {
+  if (in.users() == 1) directory_.expect_change(in.first_hash);
 }
 
 std::size_t run_store::bytes_of(run& in) noexcept {
@@ -332,7 +331,7 @@ void run_store::close_bits(run& in, held_bits* bits) {
 
 void run_store::expect_move(const run& in, std::uint32_t length) const {
   const auto blocks = in.blocks();
-  if (length < blocks.size()) directory_.expect_change(1, hash_behind(in, length - 1, local_hash{blocks[length]}));
+  if (length < blocks.size()) directory_.expect_change(hash_behind(in, length - 1, local_hash{blocks[length]}));
 }
 
 bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
@@ -348,7 +347,6 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   if (is_free && slot != no_slot) {
     const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
     const seq_hash first = hash_behind(in, length - 1, tail[0]);
-    directory_.expect_change(2, first);
     run* const child = make_run({&in, length - 1}, first, tail);
     child->recency.store(in.recency.load(std::memory_order_relaxed), std::memory_order_relaxed);  // what was old stays old
     note_child(in, length - 1, tail[0].get());

@@ -56,8 +56,8 @@ class run_store {
   /// A run in use by one more holding. Precondition: visited or in use by the caller.
   static void use(run& in) noexcept { in.pins.fetch_add(run::one_user, std::memory_order_relaxed); }
   void end_use(run* in) { unpin(in, run::one_user); }
-  /// Brings near what `end_use` will need, should this be the last use: steps as of run_directory::expect_change.
-  void expect_end(unsigned step, const run& in) const noexcept;
+  /// Brings near what `end_use` will need, should this be the last use. Inside a quiescent scope.
+  void expect_end(const run& in) const noexcept;
 
   /// A cell of `in` for `slot` with this word. The run must be pinned; the cell stays valid until `give_back`.
   [[nodiscard]] cell_ref take_cell(run& in, std::uint32_t slot, cell_word word);

@@ -1,9 +1,14 @@
 #include "core/run_finder.hpp"
 
+#include <array>
+#include <barrier>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +24,30 @@ using kvc::core::seq_hash;
 std::unique_ptr<run> run_at(std::uint64_t first) {
   auto made = std::make_unique<run>();
   made->first_hash = seq_hash{first};
+  made->pins.store(run::one_user);
   return made;
+}
+
+struct plain_overflow final : core::run_overflow {
+  [[nodiscard]] run* find(std::uint64_t first) const override {
+    const auto found = all.find(first);
+    return found == all.end() ? nullptr : found->second;
+  }
+  void put(run* fresh) override { all[fresh->first_hash.get()] = fresh; }
+  bool remove(const run* gone) override {
+    const auto found = all.find(gone->first_hash.get());
+    if (found == all.end() || found->second != gone) return false;
+    all.erase(found);
+    return true;
+  }
+
+  std::map<std::uint64_t, run*> all;
+};
+
+std::set<const run*> listed(const core::run_finder& of) {
+  std::set<const run*> all;
+  of.each([&](run* there) { BOOST_TEST(all.insert(there).second); });
+  return all;
 }
 
 }  // namespace
@@ -29,7 +57,8 @@ BOOST_AUTO_TEST_SUITE(run_finder)
 BOOST_AUTO_TEST_CASE(finds_what_is_there_and_nothing_else_while_it_grows_and_shrinks) {
   // The directory of a partition with thousands of runs, in an order a map would have.
   const core::quiescent_scope working;
-  core::run_finder finder;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
   std::mt19937_64 random(7);
   std::unordered_map<std::uint64_t, std::unique_ptr<run>> there;
   std::vector<std::uint64_t> known;
@@ -38,7 +67,7 @@ BOOST_AUTO_TEST_CASE(finds_what_is_there_and_nothing_else_while_it_grows_and_shr
       const std::uint64_t first = random() % 5 == 0 ? random() % 1'000 : random();
       if (there.contains(first)) continue;
       there[first] = run_at(first);
-      finder.add(there[first].get());
+      BOOST_REQUIRE(finder.add(there[first].get()) == there[first].get());
       known.push_back(first);
     } else {
       std::swap(known[random() % known.size()], known.back());
@@ -53,14 +82,19 @@ BOOST_AUTO_TEST_CASE(finds_what_is_there_and_nothing_else_while_it_grows_and_shr
     if (!there.contains(first)) BOOST_REQUIRE(finder.find(first) == nullptr);
   }
   BOOST_TEST(!finder.is_partial());
+  BOOST_TEST(finder.size() == there.size());
+  BOOST_TEST(listed(finder).size() == there.size());
   for (const auto& [first, each] : there) finder.remove(each.get());
   for (const auto& [first, each] : there) BOOST_REQUIRE(finder.find(first) == nullptr);
+  BOOST_TEST(finder.size() == 0);
+  BOOST_TEST(listed(finder).empty());
 }
 
 BOOST_AUTO_TEST_CASE(hashes_chosen_to_meet_are_kept_apart) {
   // A publisher on the standard hash may send any numbers.
   const core::quiescent_scope working;
-  core::run_finder finder;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
   std::vector<std::unique_ptr<run>> there;
   for (std::uint64_t i = 0; i < 2'000; ++i) {
     there.push_back(run_at(i << 40));
@@ -68,14 +102,106 @@ BOOST_AUTO_TEST_CASE(hashes_chosen_to_meet_are_kept_apart) {
   }
   for (std::uint64_t i = 0; i < 2'000; ++i) BOOST_REQUIRE(finder.find(i << 40) == there[i].get());
   BOOST_TEST(finder.find(1) == nullptr);
-  const auto instead = run_at(5ULL << 40);
-  finder.replace(there[5].get(), instead.get());
-  BOOST_TEST(finder.find(5ULL << 40) == instead.get());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_is_entered_once_and_a_dead_one_makes_way) {
+  const core::quiescent_scope working;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
+  const auto first = run_at(5);
+  const auto second = run_at(5);
+  BOOST_TEST(finder.add(first.get()) == first.get());
+  BOOST_TEST(finder.add(second.get()) == first.get());
+  BOOST_TEST(finder.find(5) == first.get());
+  first->pins.store(0);  // whoever let go of it last has not taken it out yet
+  BOOST_TEST(finder.add(second.get()) == second.get());
+  finder.remove(first.get());
+  BOOST_TEST(finder.find(5) == second.get());
+  BOOST_TEST(finder.size() == 1);
+  finder.remove(second.get());
+  BOOST_TEST(finder.find(5) == nullptr);
+  BOOST_TEST(finder.size() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_finds_no_room_is_found_all_the_same) {
+  // A finder that has two segments at most, which is what one with all of its 65,536 comes to after 15 million runs.
+  const core::quiescent_scope working;
+  plain_overflow overflow;
+  core::run_finder finder(overflow, 1);
+  constexpr std::uint64_t runs = 2'000;
+  std::vector<std::unique_ptr<run>> there;
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    there.push_back(run_at(i + 1));
+    BOOST_REQUIRE(finder.add(there.back().get()) == there.back().get());
+  }
+  BOOST_TEST(finder.is_partial());
+  BOOST_TEST(finder.size() == runs);
+  BOOST_TEST(listed(finder).size() + overflow.all.size() == runs);
+  BOOST_TEST(listed(finder).size() > 500);
+  for (const auto& each : there) BOOST_REQUIRE(finder.find(each->first_hash.get()) == each.get());
+  BOOST_TEST(finder.find(runs + 1) == nullptr);
+  // Wherever a run stands, a second one with its hash is told of it, and takes its place once it is dead.
+  for (auto& each : there) {
+    auto other = run_at(each->first_hash.get());
+    BOOST_REQUIRE(finder.add(other.get()) == each.get());
+    each->pins.store(0);
+    BOOST_REQUIRE(finder.add(other.get()) == other.get());
+    finder.remove(each.get());
+    BOOST_REQUIRE(finder.find(each->first_hash.get()) == other.get());
+    each = std::move(other);
+  }
+  BOOST_TEST(finder.size() == runs);
+  // Room that comes free among the segments does not hide what stands in the overflow, nor lets it in twice.
+  const std::set<const run*> within = listed(finder);
+  for (const auto& each : there) {
+    if (within.contains(each.get())) finder.remove(each.get());
+  }
+  for (const auto& each : there) {
+    if (within.contains(each.get())) continue;
+    const auto other = run_at(each->first_hash.get());
+    BOOST_REQUIRE(finder.add(other.get()) == each.get());
+    BOOST_REQUIRE(finder.find(each->first_hash.get()) == each.get());
+    finder.remove(each.get());
+    BOOST_REQUIRE(finder.find(each->first_hash.get()) == nullptr);
+  }
+  BOOST_TEST(finder.size() == 0);
+  BOOST_TEST(overflow.all.empty());
+}
+
+BOOST_AUTO_TEST_CASE(lanes_that_add_the_same_runs_at_once_agree_whose_stay) {
+  constexpr std::size_t lanes = 4;
+  constexpr std::uint64_t runs = 3'000;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
+  std::array<std::vector<std::unique_ptr<run>>, lanes> made;
+  std::array<std::vector<run*>, lanes> told;
+  std::barrier start(lanes);
+  {
+    std::vector<std::jthread> all;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      for (std::uint64_t i = 0; i < runs; ++i) made[lane].push_back(run_at(i + 1));
+      told[lane].resize(runs);
+    }
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      all.emplace_back([&, lane] {
+        start.arrive_and_wait();
+        for (std::uint64_t i = 0; i < runs; ++i) told[lane][i] = finder.add(made[lane][i].get());
+      });
+    }
+  }
+  const core::quiescent_scope working;
+  BOOST_TEST(finder.size() == runs);
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    run* const there = finder.find(i + 1);
+    BOOST_REQUIRE(there != nullptr);
+    for (std::size_t lane = 0; lane < lanes; ++lane) BOOST_REQUIRE(told[lane][i] == there);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(where_a_column_stands_is_a_hint_that_nobody_looks_at) {
   const core::quiescent_scope working;
-  core::run_finder finder;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
   std::vector<std::unique_ptr<run>> there;
   for (std::uint64_t i = 1; i <= 500; ++i) there.push_back(run_at(i));
   // Columns near and far, where nothing is, on both sides of the run, and beyond what a hint can say.
