@@ -11,6 +11,7 @@
 namespace kvc::core {
 namespace {
 
+constexpr std::size_t gone_slots = 16'384;
 constexpr unsigned kind_bits = 2;
 constexpr unsigned state_bits = 1;
 constexpr unsigned location_shift = kind_bits + state_bits;
@@ -33,7 +34,7 @@ constexpr std::uint32_t located_at(std::uint32_t location, std::uint32_t word) n
 
 object_table::~object_table() {
   for (std::uint32_t owner = 0; owner < owners_.size(); ++owner) {
-    while (!clear_some(owner, 1U << 16)) continue;
+    while (!clear_some(owner, 1U << 16, 0)) continue;
   }
 }
 
@@ -190,8 +191,14 @@ void object_table::count(replica_set replicas, std::ptrdiff_t by) noexcept {
   }
 }
 
-void object_table::erase(std::uint32_t object) {
+bool object_table::may_have_gone_since(std::uint32_t owner, std::string_view key, std::uint32_t since_s) const {
+  return !gone_at_.empty() && gone_at_[digest(owner, key) % gone_slots] >= since_s;
+}
+
+void object_table::erase(std::uint32_t object, std::uint32_t now_s) {
   record& gone = records_[object];
+  if (gone_at_.empty()) gone_at_.resize(gone_slots);
+  gone_at_[hash_at(object) % gone_slots] = now_s;
   count(replicas(object), -1);
   for (const replica_word each : words(gone)) drop_location(each);
   by_key_.remove(hash_at(object), object);
@@ -224,7 +231,7 @@ void object_table::put_one_of_each_first(record& of, std::span<const replica_vie
 std::uint32_t object_table::set(std::uint32_t owner, std::string_view key, std::span<const replica_view> replicas, std::uint32_t now_s) {
   std::uint32_t object = find(owner, key);
   if (replicas.empty()) {
-    if (object != no_record) erase(object);
+    if (object != no_record) erase(object, now_s);
     return no_record;
   }
   if (object == no_record) object = join(owner, key);
@@ -280,7 +287,7 @@ void object_table::remove(std::uint32_t owner, std::string_view key, std::option
   if (object == no_record) return;
   record& of = records_[object];
   if (!kind || std::ranges::all_of(words(of), [&](replica_word each) { return kind_of(each) == *kind; })) {
-    erase(object);
+    erase(object, now_s);
     return;
   }
   count(set_of(words(of)), -1);
@@ -311,14 +318,15 @@ void object_table::put_off(std::uint32_t object, std::uint32_t now_s) noexcept {
   records_[object].is_doubted = was_doubted;
 }
 
-bool object_table::clear_some(std::uint32_t owner, std::size_t budget) {
-  for (; budget != 0 && owners_[owner].oldest != no_record; --budget) erase(owners_[owner].oldest);
+bool object_table::clear_some(std::uint32_t owner, std::size_t budget, std::uint32_t now_s) {
+  for (; budget != 0 && owners_[owner].oldest != no_record; --budget) erase(owners_[owner].oldest, now_s);
   return owners_[owner].oldest == no_record;
 }
 
 std::size_t object_table::bytes() const noexcept {
   constexpr std::size_t bytes_per_name = 96;  // a node of a map and a short text
-  return records_.bytes() + by_key_.bytes() + by_block_.bytes() + text_bytes_ + more_bytes_ + owners_.capacity() * sizeof(owner_state) +
+  return records_.bytes() + by_key_.bytes() + by_block_.bytes() + text_bytes_ + more_bytes_ +
+         gone_at_.capacity() * sizeof(std::uint32_t) + owners_.capacity() * sizeof(owner_state) +
          locations_.capacity() * sizeof(location) + (owner_names_.size() + location_names_.size()) * bytes_per_name;
 }
 

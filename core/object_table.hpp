@@ -77,6 +77,10 @@ class object_table final : private named_records {
   /// The same for many keys, each in turn into `found`, which is as long: what one needs is fetched while others are looked at.
   void find_all(std::uint32_t owner, std::span<const std::string_view> keys, std::span<std::uint32_t> found) const;
 
+  /// Whether an object of this key may have gone at `since_s` or later. Never false where one has; true by chance as well, for each one
+  /// that has gone since once in 16,384, so whoever hears true asks again.
+  [[nodiscard]] bool may_have_gone_since(std::uint32_t owner, std::string_view key, std::uint32_t since_s) const;
+
   /// The object has exactly these replicas now; without any it goes. It counts as known for sure at `now_s`. Where there are too many, one
   /// of each kind is kept before others are. Answers its number, `no_record` when it has gone, was never there or was refused.
   std::uint32_t set(std::uint32_t owner, std::string_view key, std::span<const replica_view> replicas, std::uint32_t now_s);
@@ -95,8 +99,8 @@ class object_table final : private named_records {
   void put_off(std::uint32_t object, std::uint32_t now_s) noexcept;
   /// Nothing is known for sure about this object any more; it need not be asked for before others.
   void doubt(std::uint32_t object) noexcept { records_[object].is_doubted = true; }
-  /// Forgets the objects of an owner, at most `budget` of them. True when none is left.
-  [[nodiscard]] bool clear_some(std::uint32_t owner, std::size_t budget);
+  /// Forgets the objects of an owner, at most `budget` of them, at `now_s`. True when none is left.
+  [[nodiscard]] bool clear_some(std::uint32_t owner, std::size_t budget, std::uint32_t now_s);
   /// The objects of a backend, or of one of its tenants, have no replica of these kinds any more. Looks at `budget` objects of the table
   /// from number `at` on, which it moves on; 0 is the first. True when none is left. Objects that come meanwhile may be spared.
   [[nodiscard]] bool clear_kinds_some(std::string_view backend, const std::optional<std::string>& tenant,
@@ -191,7 +195,7 @@ class object_table final : private named_records {
   void put_one_of_each_first(record& of, std::span<const replica_view> replicas);
   void drop_location(replica_word word) noexcept;
   [[nodiscard]] std::uint32_t join(std::uint32_t owner, std::string_view key);
-  void erase(std::uint32_t object);
+  void erase(std::uint32_t object, std::uint32_t now_s);
   void link_newest(std::uint32_t object) noexcept;
   void unlink(std::uint32_t object) noexcept;
   void leave_block(std::uint32_t object);
@@ -202,6 +206,7 @@ class object_table final : private named_records {
   slab<record> records_;
   name_table by_key_;
   name_table by_block_;  ///< to one object of each block
+  std::vector<std::uint32_t> gone_at_;  ///< when an object whose digest ends so went last; made when the first one goes
   std::vector<owner_state> owners_;
   std::map<std::string, std::uint32_t, std::less<>> owner_names_;
   std::size_t owners_with_objects_ = 0;

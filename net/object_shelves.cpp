@@ -92,8 +92,8 @@ bool object_shelves::clear_some(const core::cleared_objects& which, progress& at
   const std::optional<std::uint32_t> backend = find(which.backend);
   if (!backend) return true;
   if (tell_of_loss_) tell_of_loss_(*backend);
+  const std::uint32_t tick = now();
   if (!which.kinds.empty()) {
-    const std::uint32_t tick = now();
     const bool is_done = write(*backend, [&](core::object_table& table) {
       return table.clear_kinds_some(which.backend, which.tenant, which.kinds, at.next_object, looks_per_hold, tick);
     });
@@ -103,10 +103,10 @@ bool object_shelves::clear_some(const core::cleared_objects& which, progress& at
   return write(*backend, [&](core::object_table& table) {
     if (which.tenant) {
       const std::uint32_t owner = table.find_owner(which.backend, *which.tenant);
-      return owner == core::no_record || table.clear_some(owner, objects_per_hold);
+      return owner == core::no_record || table.clear_some(owner, objects_per_hold, tick);
     }
     for (const std::uint32_t owner : table.owners_of(which.backend)) {
-      if (table.objects_of(owner) != 0) return table.clear_some(owner, objects_per_hold) && false;
+      if (table.objects_of(owner) != 0) return table.clear_some(owner, objects_per_hold, tick) && false;
     }
     return true;
   });

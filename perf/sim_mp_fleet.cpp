@@ -225,11 +225,8 @@ asio::awaitable<void> mp_fleet::whole(bool with_progress) {
     if (with_progress) world_.home.tasks.spawn("mp progress", show_progress());
     co_await play();
     co_await settle();
+    co_await take_stock();
     outcome_.was_compared = co_await compare("at the end");
-    outcome_.stored_objects = world_.storage.size();
-    outcome_.stored_bytes = world_.storage.bytes();
-    outcome_.model_keys = world_.model.size();
-    outcome_.model_bytes = world_.model.total_bytes();
     if (world_.chosen.drain) co_await drain();
     if (!world_.chosen.keep) {
       for (const auto& each : servers_) co_await each->leave();

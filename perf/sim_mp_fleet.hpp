@@ -69,6 +69,7 @@ class mp_fleet {
   [[nodiscard]] asio::awaitable<void> restart_coordinator();
   [[nodiscard]] asio::awaitable<void> settle();
   [[nodiscard]] asio::awaitable<void> tell_everything();
+  [[nodiscard]] asio::awaitable<void> take_stock();
   [[nodiscard]] asio::awaitable<bool> compare(std::string when);
   [[nodiscard]] asio::awaitable<void> drain();
 

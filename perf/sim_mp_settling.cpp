@@ -1,4 +1,5 @@
 // The end of a run of stand-in MP servers: quiet, comparison, drain.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -49,6 +50,18 @@ asio::awaitable<void> mp_fleet::settle() {
   }
   co_await tell_everything();
   while (prefetches_under_way_ > 0 && steady::now() < deadline) co_await service_.nap(std::chrono::milliseconds(20));
+}
+
+/// What lies in the storage and what the coordinator has been told of it, at one moment at which nobody has anything left to tell: between
+/// any two that are apart the coordinator may have something deleted.
+asio::awaitable<void> mp_fleet::take_stock() {
+  constexpr int most_rounds = 100;
+  const auto has_news = [this] { return std::ranges::any_of(servers_, [](const auto& each) { return each->has_news(); }); };
+  for (int round = 0; round < most_rounds && has_news(); ++round) co_await tell_everything();
+  outcome_.stored_objects = world_.storage.size();
+  outcome_.stored_bytes = world_.storage.bytes();
+  outcome_.model_keys = world_.model.size();
+  outcome_.model_bytes = world_.model.total_bytes();
 }
 
 /// The ledger, salt by salt, against the model. Nothing may be told meanwhile. True when it could be read.

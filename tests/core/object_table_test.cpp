@@ -59,6 +59,28 @@ BOOST_AUTO_TEST_CASE(a_full_list_replaces_what_was_known_and_an_empty_one_ends_i
   BOOST_TEST(table.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(what_has_gone_lately_is_remembered_however_it_went) {
+  object_table table({});
+  const std::uint32_t owner = table.owner("store-1", "default");
+  const auto store = [&](const char* key) { BOOST_REQUIRE(table.add(owner, key, {memory, complete, "x"}, 1) != no_record); };
+  BOOST_TEST(!table.may_have_gone_since(owner, "told", 1));
+  for (const char* key : {"told", "set", "part", "cleared", "stays"}) store(key);
+  table.remove(owner, "told", std::nullopt, 5);
+  table.set(owner, "set", {}, 6);
+  table.remove(owner, "part", memory, 7);
+  for (const auto& [key, when] : {std::pair{"told", 5U}, std::pair{"set", 6U}, std::pair{"part", 7U}}) {
+    BOOST_TEST(table.may_have_gone_since(owner, key, when));
+    BOOST_TEST(!table.may_have_gone_since(owner, key, when + 1));
+  }
+  BOOST_TEST(!table.may_have_gone_since(owner, "stays", 1));
+  BOOST_TEST(!table.may_have_gone_since(owner, "cleared", 1));
+  while (!table.clear_some(owner, 1, 9)) continue;
+  BOOST_TEST(table.may_have_gone_since(owner, "cleared", 9));
+  BOOST_TEST(!table.may_have_gone_since(owner, "told", 9));
+  store("told");
+  BOOST_TEST(table.may_have_gone_since(owner, "told", 5));  // it has, though it is back
+}
+
 BOOST_AUTO_TEST_CASE(tenants_and_backends_do_not_see_each_other) {
   object_table table({});
   const replica_view here{memory, complete, "a"};
@@ -344,7 +366,7 @@ BOOST_AUTO_TEST_CASE(it_equals_a_plain_map_after_any_events) {
         for (auto& [whose, all] : model) {
           if (whose.first == owner) all.clear();
         }
-        while (!table.clear_some(owner, 100)) continue;
+        while (!table.clear_some(owner, 100, 0)) continue;
         break;
       default: {
         const replica one = some_replica();

@@ -146,6 +146,32 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_removed_while_its_store_is_asked_stays_awa
   BOOST_TEST(metric(R"(kvc_store_reconcile_total{difference="appeared"})") == appeared);
 }
 
+// Such a key was taken for one that nobody had told of, and stood in the table until the next sweep.
+BOOST_FIXTURE_TEST_CASE(a_key_that_comes_and_goes_while_its_store_is_asked_stays_away, patient_fixture) {
+  master.put("a", {.memory = true});
+  add_store(master.url());
+  master.server().delay();
+  const auto is_asked = [&] {
+    const auto asked = master.server().so_far();
+    return std::ranges::any_of(asked, [](const stub_mp_server::asked& each) { return each.target.find("keys=a") != std::string::npos; });
+  };
+  BOOST_REQUIRE(eventually([&] {
+    (void)exist(R"({"key":"a","backend_id":"store-1"})");  // nobody has told of it: it is sought
+    return is_asked();
+  }));
+  publish({listed("a", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":1})"));
+  master.remove("a");
+  publish({listed("a", {})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":0})"));
+  const double overtaken = metric("kvc_store_reconcile_overtaken_total");
+  master.server().resume();
+
+  BOOST_TEST(eventually([&] { return metric("kvc_store_reconcile_overtaken_total") >= overtaken + 1; }));
+  BOOST_TEST(exist(R"({"key":"a"})") == R"({"exists":0})");
+  BOOST_TEST(metric(R"(kvc_store_reconcile_total{difference="appeared"})") == 0);
+}
+
 // The end of the first one's looks, which comes late, used to say that the second one can be reached.
 BOOST_FIXTURE_TEST_CASE(a_store_that_was_replaced_says_nothing_about_its_successor, patient_fixture) {
   master.put("a", {.memory = true});
