@@ -105,11 +105,13 @@ struct alignas(64) run_finder::segment {
     }
     return {};
   }
+  /// Where this very entry stands.
   [[nodiscard]] spot locate(std::uint64_t entry, std::uint64_t hash) const noexcept {
     for (std::size_t i = 0, at = line_of(hash); i < lines; ++i, at = next_line(at)) {
       for (std::size_t way = 0; way < ways; ++way) {
         if (all[at].entries[way].load(std::memory_order_relaxed) == entry) return {at, way};
       }
+      if (all[at].passed_on.load(std::memory_order_relaxed) == 0) break;
     }
     return {};
   }

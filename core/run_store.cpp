@@ -17,7 +17,7 @@ const std::uint64_t* bare(std::span<const local_hash> locals) noexcept { return 
 
 std::uint32_t narrow(std::size_t blocks) noexcept { return static_cast<std::uint32_t>(blocks); }
 
-constexpr std::size_t directory_bytes_per_run = 26;  ///< an entry and its share of what is free (see run_finder: of 310 half to whole are in use)
+constexpr std::size_t directory_bytes_per_run = 28;  ///< a share of a segment of the finder, which has some 97 to 193 entries in 4,032 bytes
 
 constexpr std::uint32_t first_blocks_per_line = 7;  ///< with their share of the marks, and of the head of the column
 constexpr std::uint32_t most_first_blocks = 35;
