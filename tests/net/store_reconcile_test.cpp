@@ -150,6 +150,8 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_removed_while_its_store_is_asked_stays_awa
 BOOST_FIXTURE_TEST_CASE(a_key_that_comes_and_goes_while_its_store_is_asked_stays_away, patient_fixture) {
   master.put("a", {.memory = true});
   add_store(master.url());
+  // From here on it is asked about keys only.
+  BOOST_REQUIRE(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":true)") != std::string::npos; }));
   master.server().delay();
   const auto is_asked = [&] {
     const auto asked = master.server().so_far();
