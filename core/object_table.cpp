@@ -11,7 +11,7 @@
 namespace kvc::core {
 namespace {
 
-constexpr std::size_t gone_slots = 16'384;
+constexpr std::size_t gone_slots = 16'384;  ///< see `may_have_gone_since`
 constexpr unsigned kind_bits = 2;
 constexpr unsigned state_bits = 1;
 constexpr unsigned location_shift = kind_bits + state_bits;
@@ -151,6 +151,7 @@ std::uint32_t object_table::join(std::uint32_t owner, std::string_view key) {
     ++counts_.refused;
     return no_record;
   }
+  if (gone_at_.empty()) gone_at_.resize(gone_slots);
   const std::uint32_t object = records_.take();
   if (!by_key_.add(digest(owner, key), object, *this)) {
     records_.give_back(object);
@@ -197,11 +198,11 @@ bool object_table::may_have_gone_since(std::uint32_t owner, std::string_view key
 
 void object_table::erase(std::uint32_t object, std::uint32_t now_s) {
   record& gone = records_[object];
-  if (gone_at_.empty()) gone_at_.resize(gone_slots);
-  gone_at_[hash_at(object) % gone_slots] = now_s;
+  const std::uint64_t hash = hash_at(object);
+  gone_at_[hash % gone_slots] = now_s;
   count(replicas(object), -1);
   for (const replica_word each : words(gone)) drop_location(each);
-  by_key_.remove(hash_at(object), object);
+  by_key_.remove(hash, object);
   leave_block(object);
   unlink(object);
   text_bytes_ -= gone.length;

@@ -46,12 +46,10 @@ struct shards {
   ~shards() {
     for (const auto& each : all) delete each.load();
   }
-  [[nodiscard]] const Map* existing(std::uint64_t key) const noexcept {
-    return all[spread(key) >> 40 & (count - 1)].load(std::memory_order_acquire);
-  }
-  [[nodiscard]] Map* existing(std::uint64_t key) noexcept { return all[spread(key) >> 40 & (count - 1)].load(std::memory_order_acquire); }
+  static std::size_t number_of(std::uint64_t key) noexcept { return spread(key) >> 40 & (count - 1); }
+  [[nodiscard]] Map* existing(std::uint64_t key) const noexcept { return all[number_of(key)].load(std::memory_order_acquire); }
   Map& of(std::uint64_t key) {
-    std::atomic<Map*>& at = all[spread(key) >> 40 & (count - 1)];
+    std::atomic<Map*>& at = all[number_of(key)];
     Map* there = at.load(std::memory_order_acquire);
     if (there != nullptr) return *there;
     auto made = std::make_unique<Map>();
@@ -68,7 +66,8 @@ struct shards {
 /// The runs beyond the finder's room, which is what some 15 million take.
 class more_runs final : public run_overflow {
  public:
-  using map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>>;
+  using allocator = arena_allocator<std::pair<const std::uint64_t, run*>, arena_kind::directory>;
+  using map = oneapi::tbb::concurrent_hash_map<std::uint64_t, run*, hash_spread, allocator>;
 
   [[nodiscard]] run* find(std::uint64_t first) const override {
     const map* const in = all_.existing(first);

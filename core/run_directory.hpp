@@ -27,8 +27,8 @@ using holder_list = boost::container::small_vector<holder, 2>;
 /// The runs of one partition by the sequence hash of their first block, and the blocks that stand in no run because their publisher names
 /// them by sequence hash and tells no local hashes.
 ///
-/// Guarantees: all members may be called from any lane at any time, except the `each_` ones; a call never waits longer than it takes to copy or
-/// change one element. Of two lanes that add a run for one hash at once, one wins and both learn which.
+/// Guarantees: all members may be called from any lane at any time, except the `each_` ones; a call never waits longer than it takes to change
+/// one element or to divide one segment of the finder. Of two lanes that add a run for one hash at once, one wins and both learn which.
 class run_directory {
  public:
   run_directory();

@@ -108,7 +108,7 @@ void store_reconciler::apply(std::uint32_t backend, const look& which, std::span
       const bool was_known = which.were_known.empty() || which.were_known[i];
       const bool may_have_gone = object == core::no_record && (was_known || table.may_have_gone_since(owner, keys[i], asked_at));
       if (may_have_gone && !found[i].replicas.empty()) {
-        // An event has taken it away since it was asked for, and the answer may be of before that.
+        // An event has taken it away since it was asked for, or may have, and the answer may be of before that.
         counters_.overtaken.fetch_add(1, std::memory_order_relaxed);
         again.push_back(keys[i]);
         continue;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_frames = 64;
 constexpr std::size_t usual_frames = 5;  // no message of a publisher has more
-constexpr std::size_t kinds = 4;
+constexpr std::size_t kinds = static_cast<std::size_t>(zmq_socket::kind::router) + 1;
 constexpr std::size_t longest_kept_frame = 32;  // lies in the message itself: a longer one keeps a buffer of 8 KiB
 
 /// libzmq's errno where its meaning at this place is known.
