@@ -8,6 +8,8 @@
 #include "app/config.hpp"
 #include "tests/app/made_up_inputs.hpp"
 
+BOOST_AUTO_TEST_SUITE(config_coordinator)
+
 namespace {
 
 using namespace kvc;
@@ -22,8 +24,6 @@ app::configuration with_variable(const std::string& name, const std::string& val
 const std::vector<std::uint16_t> default_ports{13333, 9300};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(config_coordinator)
 
 BOOST_AUTO_TEST_CASE(defaults_are_those_of_the_other_service) {
   const app::settings values = app::read_config(bare_inputs()).values;

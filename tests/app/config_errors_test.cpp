@@ -5,6 +5,8 @@
 #include "app/config_fields.hpp"
 #include "tests/app/made_up_inputs.hpp"
 
+BOOST_AUTO_TEST_SUITE(config_errors)
+
 using namespace kvc;
 using test::bare_inputs;
 using test::has_line;
@@ -21,8 +23,6 @@ void expect_refused(const std::string& flag, const std::vector<std::string_view>
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(config_errors)
 
 BOOST_AUTO_TEST_CASE(every_number_is_refused_just_outside_its_range_with_name_value_range_and_source) {
   // A setting that is not checked at start fails later, far from its cause.

@@ -2,13 +2,13 @@
 
 #include "tests/app/made_up_inputs.hpp"
 
+BOOST_AUTO_TEST_SUITE(config_precedence)
+
 using namespace kvc;
 using test::bare_inputs;
 using test::joined;
 using test::read_text;
 using test::temporary_file;
-
-BOOST_AUTO_TEST_SUITE(config_precedence)
 
 BOOST_AUTO_TEST_CASE(with_nothing_said_every_setting_is_at_its_default) {
   // The defaults are promised in the documentation; the ports are what clients in the field use.

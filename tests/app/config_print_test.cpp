@@ -9,11 +9,11 @@
 #include "app/config_file.hpp"
 #include "tests/app/made_up_inputs.hpp"
 
+BOOST_AUTO_TEST_SUITE(config_print)
+
 using namespace kvc;
 using test::bare_inputs;
 using test::joined;
-
-BOOST_AUTO_TEST_SUITE(config_print)
 
 BOOST_AUTO_TEST_CASE(the_printed_configuration_is_json_with_value_and_source_of_every_setting) {
   // It is what a person sends along when something is wrong, and what a program compares.

@@ -7,13 +7,13 @@
 
 #include "tests/app/made_up_inputs.hpp"
 
+BOOST_AUTO_TEST_SUITE(config_size)
+
 using namespace kvc;
 using test::bare_inputs;
 using test::has_line;
 using test::joined;
 using test::read_text;
-
-BOOST_AUTO_TEST_SUITE(config_size)
 
 BOOST_AUTO_TEST_CASE(sizes_are_bytes_or_have_a_unit) {
   // What people type; a budget that is off by 1024 would empty the index or fill the machine.

@@ -8,9 +8,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace kvc;
-
 BOOST_AUTO_TEST_SUITE(heap_policy)
+
+using namespace kvc;
 
 // What is kept aside has to be joined some day, all of it at once, by whichever lane frees a large buffer next. The sanitizers' allocators
 // keep nothing aside by this count: it tells something in builds without them.

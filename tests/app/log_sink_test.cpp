@@ -15,6 +15,8 @@
 #include "net/log.hpp"
 #include "net/log_losses.hpp"
 
+BOOST_AUTO_TEST_SUITE(log_sink)
+
 using namespace kvc;
 
 namespace {
@@ -77,8 +79,6 @@ std::size_t sum_of(std::string_view text, std::string_view name) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(log_sink)
 
 BOOST_AUTO_TEST_CASE(lines_that_were_dropped_are_told_where_they_are_missing_and_before_the_end) {
   // Who reads a log with a hole in it must see the hole, in the form that the rest of the log has.

@@ -8,6 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(memory_trim)
+
 using namespace kvc;
 
 namespace {
@@ -51,8 +53,6 @@ app::memory_trim::rules quick() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(memory_trim)
 
 BOOST_AUTO_TEST_CASE(much_unused_memory_is_given_back) {
   // After the fleet has shrunk, its memory is of more use to others.

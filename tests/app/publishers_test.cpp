@@ -3,6 +3,8 @@
 #include "app/publishers.hpp"
 #include "tests/app/made_up_inputs.hpp"
 
+BOOST_AUTO_TEST_SUITE(publishers)
+
 using namespace kvc;
 using test::has_line;
 using test::joined;
@@ -24,8 +26,6 @@ std::string entry(const std::string& name, const std::string& more = "") {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(publishers)
 
 BOOST_AUTO_TEST_CASE(a_good_entry_becomes_the_registration_that_post_register_would_make) {
   // One set of rules for both ways in.

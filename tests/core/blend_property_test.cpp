@@ -18,6 +18,8 @@
 #include "core/chunk_index.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(blend_property)
+
 namespace {
 
 using namespace kvc::core;
@@ -64,8 +66,6 @@ struct blend_model {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(blend_property)
 
 BOOST_AUTO_TEST_CASE(random_directories_answer_like_the_model) {
   // Publishing, matching, removing and making room, over so few tokens that chunks and keys keep meeting.

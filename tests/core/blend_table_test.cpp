@@ -17,6 +17,8 @@ std::ostream& boost_test_print_type(std::ostream& out, const blend_match& one) {
 }  // namespace kvc::core
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(blend)
+
 namespace {
 
 using namespace kvc::core;
@@ -46,8 +48,6 @@ std::string found(blend_table& table, const tokens& prompt, std::size_t stride =
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(blend)
 
 BOOST_AUTO_TEST_CASE(the_hash_is_the_published_one) {
   // Clients compute it too: x0 B^2 + x1 B + x2 by hand.

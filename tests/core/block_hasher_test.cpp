@@ -10,6 +10,8 @@
 
 #include "tests/support/hash_vectors.hpp"
 
+BOOST_AUTO_TEST_SUITE(block_hasher)
+
 namespace {
 
 using namespace kvc::core;
@@ -21,8 +23,6 @@ std::vector<std::uint64_t> bare(const std::vector<Named>& hashes) {
   for (const Named each : hashes) values.push_back(each.get());
   return values;
 }
-
-BOOST_AUTO_TEST_SUITE(block_hasher)
 
 BOOST_AUTO_TEST_CASE(published_vectors_are_met) {
   // Engines and routers elsewhere compute the same numbers; one bit off and nothing ever matches.

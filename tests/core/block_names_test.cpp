@@ -8,6 +8,8 @@
 
 #include "tests/support/pool_scene.hpp"
 
+BOOST_AUTO_TEST_SUITE(block_names_of_pools)
+
 namespace {
 
 using namespace kvc::core;
@@ -35,8 +37,6 @@ std::vector<std::vector<std::uint64_t>> names_of(const kvc::test::pools::one_str
 using list = std::vector<std::vector<std::uint64_t>>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(block_names_of_pools)
 
 BOOST_AUTO_TEST_CASE(a_block_leads_to_all_of_its_nodes_whichever_goes_first) {
   for (std::uint32_t gone = 1; gone <= 3; ++gone) {

@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(budget)
+
 namespace {
 
 using kvc::core::fair_shares;
@@ -21,8 +23,6 @@ struct example {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(budget)
 
 BOOST_AUTO_TEST_CASE(shares_are_max_min_fair) {
   const std::vector<example> examples{

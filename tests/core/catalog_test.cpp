@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(catalog)
+
 namespace {
 
 using namespace kvc::core;
@@ -29,8 +31,6 @@ std::vector<std::uint32_t> ids(std::span<const member> members) {
   for (const member& each : members) found.push_back(each.id.get());
   return found;
 }
-
-BOOST_AUTO_TEST_SUITE(catalog)
 
 BOOST_AUTO_TEST_CASE(the_first_worker_opens_a_partition_and_the_last_closes_it) {
   // Partitions of models that nobody serves any more cost nothing.

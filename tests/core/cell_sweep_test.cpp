@@ -7,9 +7,9 @@
 
 namespace kvc::test {
 
-using namespace kvc::core;
-
 BOOST_AUTO_TEST_SUITE(cell_sweep)
+
+using namespace kvc::core;
 
 BOOST_AUTO_TEST_CASE(vectors_say_what_plain_code_says) {
   // Whatever instructions the CPU has, for every length at the edges and cells with and without the mark of holes.

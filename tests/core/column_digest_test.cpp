@@ -8,9 +8,9 @@
 
 #include "core/spread.hpp"
 
-using namespace kvc::core;
-
 BOOST_AUTO_TEST_SUITE(column_digest)
+
+using namespace kvc::core;
 
 namespace {
 

@@ -10,6 +10,8 @@
 #include "core/worker_numbers.hpp"
 #include "tests/support/applier_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(event_applier_owners)
+
 namespace {
 
 using namespace kvc::core;
@@ -71,8 +73,6 @@ event_scope of_backend(std::string name) {
   made.backend = std::move(name);
   return made;
 }
-
-BOOST_AUTO_TEST_SUITE(event_applier_owners)
 
 BOOST_AUTO_TEST_CASE(the_bound_of_what_waits_is_the_streams_and_not_each_ranks) {
   // A publisher that speaks for many ranks must not be able to fill the memory once per rank; the oldest goes, whosever it is.

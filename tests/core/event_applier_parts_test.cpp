@@ -9,6 +9,8 @@
 #include "core/event_applier.hpp"
 #include "tests/support/applier_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(event_applier_parts)
+
 namespace {
 
 using namespace kvc::core;
@@ -48,8 +50,6 @@ std::size_t turns_for(stream& at, event happened) {
   while (!at.applier->apply_some(batch, where, 256, at.tally)) ++turns;
   return turns;
 }
-
-BOOST_AUTO_TEST_SUITE(event_applier_parts)
 
 BOOST_AUTO_TEST_CASE(a_chain_of_thousands_of_blocks_is_stored_and_removed_in_turns) {
   // Somebody else's query on this lane must not wait for all of a prompt of a million tokens.

@@ -8,12 +8,12 @@
 
 #include "tests/support/applier_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(event_applier)
+
 namespace {
 
 using namespace kvc::core;
 using namespace kvc::test::applier;
-
-BOOST_AUTO_TEST_SUITE(event_applier)
 
 BOOST_AUTO_TEST_CASE(an_event_may_speak_about_another_partition) {
   // Adapters, and the full envelope: tenant, model and salt too. The catalog learns the partition.

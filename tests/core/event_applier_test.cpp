@@ -7,12 +7,12 @@
 #include "core/block_hasher.hpp"
 #include "tests/support/applier_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(event_applier)
+
 namespace {
 
 using namespace kvc::core;
 using namespace kvc::test::applier;
-
-BOOST_AUTO_TEST_SUITE(event_applier)
 
 BOOST_AUTO_TEST_CASE(tokens_become_blocks_of_the_registered_partition) {
   // The whole way of an ordinary event: hash, place, hold; then remove by name.

@@ -13,6 +13,8 @@
 #include "core/uncounted_groups.hpp"
 #include "core/worker_numbers.hpp"
 
+BOOST_AUTO_TEST_SUITE(event_counts)
+
 namespace {
 
 using namespace kvc::core;
@@ -24,8 +26,6 @@ std::vector<std::byte> digest_bytes(std::uint64_t front, std::uint64_t back) {
   }
   return bytes;
 }
-
-BOOST_AUTO_TEST_SUITE(event_counts)
 
 BOOST_AUTO_TEST_CASE(every_value_has_a_word_of_its_own) {
   // Words are label values of metrics: two alike would be one series.

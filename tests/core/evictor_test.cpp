@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(evictors)
+
 namespace {
 
 using namespace kvc::core;
@@ -48,8 +50,6 @@ struct storage {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(evictor)
 
 struct trigger_row {
   const char* why;

@@ -8,6 +8,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(exist_decisions)
+
 namespace {
 
 using core::exist_decision;
@@ -23,8 +25,6 @@ replica_set set_of(std::initializer_list<std::pair<core::replica_kind, core::rep
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(exist_decisions)
 
 BOOST_AUTO_TEST_CASE(every_row_of_the_table) {
   struct row {

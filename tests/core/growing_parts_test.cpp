@@ -15,9 +15,9 @@
 
 namespace kvc::test {
 
-using namespace kvc::core;
-
 BOOST_AUTO_TEST_SUITE(growing_parts)
+
+using namespace kvc::core;
 
 BOOST_AUTO_TEST_CASE(pieces_of_the_arena_do_not_overlap_and_are_accounted) {
   const std::size_t before = arena_now().used[static_cast<std::size_t>(arena_kind::names)];

@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(hex)
+
 namespace {
 
 using namespace kvc;
@@ -17,8 +19,6 @@ int value_of(int letter) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(hex)
 
 BOOST_AUTO_TEST_CASE(every_byte_at_every_place_is_a_digit_or_none) {
   // Digits are read eight at a time, the rest by twos: each place of a text of 20 goes one of both ways.

@@ -6,14 +6,14 @@
 #include <set>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(incarnation_fence_suite)
+
 namespace {
 
 using namespace kvc::core;
 using verdict = incarnation_fence::verdict;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(incarnation_fence_suite)
 
 struct batch_row {
   const char* why;

@@ -11,9 +11,9 @@
 #include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(index_chains)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_empty_index_matches_nothing, Subject, index_subjects) {
   // The first query of a fleet comes before the first event.

@@ -7,9 +7,9 @@
 #include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(index_fleet)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(workers_are_reported_apart, Subject, index_subjects) {
   // Names are private: the same name of two workers may mean different blocks.

@@ -5,9 +5,9 @@
 #include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(index_media)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(media_count_alone_and_together, Subject, index_subjects) {
   // A router asks what is on the device and what could be fetched.

@@ -6,9 +6,9 @@
 #include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(index_names)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_block_with_two_names_is_held_until_the_last_goes, Subject, index_subjects) {
   // Twins: the same content under two engine hashes is one block.

@@ -8,9 +8,9 @@
 #include "tests/support/real_worker.hpp"
 
 namespace kvc::test::suite {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(index_orphans)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_child_before_its_parent_counts_when_the_parent_comes, Subject, index_subjects) {
   // Late joiners and concurrent offloading see children first.

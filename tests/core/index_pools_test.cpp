@@ -7,9 +7,9 @@
 #include "tests/support/index_suite.hpp"
 
 namespace kvc::test::suite {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(index_pools)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_shared_pool_lends_to_every_worker, Subject, index_subjects) {
   // A pool of host memory that all instances can read from.

@@ -20,6 +20,8 @@
 #include "tests/support/random_steps.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(index_property)
+
 namespace {
 
 using namespace kvc::core;
@@ -157,8 +159,6 @@ std::string run_stream(std::uint64_t seed) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(index_property)
 
 BOOST_AUTO_TEST_CASE(random_streams_answer_like_the_strict_model) {
   // What no example thought of: all operations mixed, over so few blocks and names that they keep meeting.

@@ -9,6 +9,8 @@
 #include "tests/support/real_worker.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(index_trunk)
+
 namespace {
 
 using namespace kvc::core;
@@ -59,8 +61,6 @@ std::vector<local_hash> trunk(std::uint64_t end) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(index_trunk)
 
 BOOST_AUTO_TEST_CASE(a_trunk_that_grows_behind_its_branches_stays_whole) {
   // Every worker takes the trunk four blocks further than the one before and leaves it there for blocks of its own.

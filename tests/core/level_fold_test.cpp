@@ -18,6 +18,8 @@ static std::ostream& operator<<(std::ostream& out, const instance_reach& reach) 
 
 }  // namespace kvc::core
 
+BOOST_AUTO_TEST_SUITE(level_folds)
+
 namespace {
 
 using namespace kvc::core;
@@ -59,8 +61,6 @@ struct small_fleet {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(level_fold)
 
 BOOST_AUTO_TEST_CASE(the_deepest_come_first_and_the_rest_is_left_out) {
   // Reaches and levels are two forms of the same thing and are gone through together.

@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
+BOOST_AUTO_TEST_SUITE(medium)
+
 namespace {
 
 using namespace kvc::core;
 
 unsigned number(medium_id medium) { return static_cast<unsigned>(medium); }
-
-BOOST_AUTO_TEST_SUITE(medium)
 
 BOOST_AUTO_TEST_CASE(known_spellings_are_folded) {
   // Engines disagree on words and case for the same tier.

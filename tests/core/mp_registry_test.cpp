@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(mp_registry_suite)
+
 namespace {
 
 using namespace kvc::core;
@@ -30,8 +32,6 @@ std::string listed(const mp_registry& registry) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(mp_registry_suite)
 
 BOOST_AUTO_TEST_CASE(the_list_is_in_order_of_first_registration) {
   // Operators compare listings; a server that only registers again must not jump.

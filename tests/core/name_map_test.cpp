@@ -10,6 +10,8 @@
 
 #include "core/spread.hpp"
 
+BOOST_AUTO_TEST_SUITE(name_maps)
+
 namespace {
 
 using kvc::core::engine_hash;
@@ -26,8 +28,6 @@ std::multiset<std::uint64_t> all_of(const name_map<int>& map) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(name_maps)
 
 BOOST_AUTO_TEST_CASE(it_keeps_what_a_plain_map_keeps_at_any_size) {
   std::mt19937_64 random(20'261'123);

@@ -11,6 +11,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(name_table)
+
 namespace {
 
 /// Knows the hash of every place.
@@ -38,8 +40,6 @@ bool has(const core::name_table& table, std::uint64_t hash, std::uint32_t wanted
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(name_table)
 
 BOOST_AUTO_TEST_CASE(entries_survive_growth_and_removal_of_others) {
   // A segment is divided again and again, and entries that found their bucket full stand in another one.

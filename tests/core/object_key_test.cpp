@@ -8,6 +8,8 @@
 #include "core/hex.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(object_key_rules)
+
 namespace {
 
 using namespace kvc::core;
@@ -18,8 +20,6 @@ std::string decoded(std::string_view hex) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(object_key_rules)
 
 BOOST_AUTO_TEST_CASE(hex_is_read_as_python_reads_it) {
   // Two spellings of one hash are one key; what the other service would fail on is refused.

@@ -10,6 +10,8 @@
 #include "core/object_table.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(object_tables)
+
 namespace {
 
 using core::no_record;
@@ -19,8 +21,6 @@ using enum core::replica_kind;
 using enum core::replica_state;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(object_tables)
 
 BOOST_AUTO_TEST_CASE(the_most_doubtful_object_is_the_one_not_heard_of_for_longest) {
   object_table table({});

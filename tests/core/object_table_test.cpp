@@ -15,6 +15,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(object_tables)
+
 namespace {
 
 using core::no_record;
@@ -39,8 +41,6 @@ std::vector<replica_view> views_of(const std::vector<replica>& all) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(object_tables)
 
 BOOST_AUTO_TEST_CASE(a_full_list_replaces_what_was_known_and_an_empty_one_ends_it) {
   object_table table({});

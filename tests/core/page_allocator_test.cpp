@@ -9,6 +9,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(page_allocators)
+
 namespace {
 
 using namespace kvc::core;
@@ -17,8 +19,6 @@ using table = std::vector<std::uint64_t, page_allocator<std::uint64_t>>;
 constexpr std::size_t paged_from = paged_from_bytes / sizeof(std::uint64_t);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(page_allocator)
 
 BOOST_AUTO_TEST_CASE(small_and_large_tables_hold_what_they_are_given) {
   for (const std::size_t size : {std::size_t{1}, paged_from - 1, paged_from, paged_from + 1, 1'000 * paged_from}) {

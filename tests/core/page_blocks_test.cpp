@@ -14,6 +14,8 @@
 
 namespace kvc::test {
 
+BOOST_AUTO_TEST_SUITE(page_blocks_suite)
+
 using namespace kvc::core;
 
 namespace {
@@ -59,8 +61,6 @@ class random_blocks {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(page_blocks_suite)
 
 BOOST_AUTO_TEST_CASE(blocks_of_all_sizes_do_not_overlap_and_lie_close_together) {
   random_blocks blocks(17);

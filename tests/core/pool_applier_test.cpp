@@ -4,9 +4,9 @@
 #include "tests/support/pool_scene.hpp"
 
 namespace kvc::test::pools {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(pool_applier)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE(an_engine_s_name_makes_a_pool_s_block_count_for_everybody) {
   // The engine came first; what it calls its blocks is asked for. Others who never had the block can use the pool's.

@@ -13,6 +13,8 @@ static std::ostream& operator<<(std::ostream& out, key_form form) {
   return out << static_cast<int>(form);
 }
 
+BOOST_AUTO_TEST_SUITE(pool_keys)
+
 namespace {
 
 using half = block_part::half;
@@ -45,8 +47,6 @@ block_part half_of(half which, std::uint32_t tensor = 0, std::uint32_t pipeline 
 std::string with(std::string_view before, std::string_view after = "") {
   return std::string(before) + std::string(digest) + std::string(after);
 }
-
-BOOST_AUTO_TEST_SUITE(pool_keys)
 
 BOOST_AUTO_TEST_CASE(every_form_is_taken_apart) {
   // What names the block, and which part of it: the rest depends on this.

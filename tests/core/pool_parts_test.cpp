@@ -4,9 +4,9 @@
 #include "tests/support/pool_scene.hpp"
 
 namespace kvc::test::pools {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(pool_parts)
+
+namespace {
 
 BOOST_AUTO_TEST_CASE(a_block_counts_while_all_its_parts_are_there) {
   // Two tensor-parallel ranks have a half each; one half is of no use to anybody.

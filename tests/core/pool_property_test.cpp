@@ -14,6 +14,8 @@
 #include "tests/support/pool_scene.hpp"
 
 namespace kvc::test::pools {
+BOOST_AUTO_TEST_SUITE(pool_property)
+
 namespace {
 
 constexpr unsigned chain = 4;         // blocks of the one prompt; block b stands behind block b - 1
@@ -248,8 +250,6 @@ class random_run {
   one_stream* pool_ = nullptr;
   unsigned deepest_ = 0;
 };
-
-BOOST_AUTO_TEST_SUITE(pool_property)
 
 BOOST_AUTO_TEST_CASE(what_counts_is_what_a_naive_model_counts) {
   // Engines of two recipes, names used twice, parts, media, parents, clears and restarts in any order.

@@ -7,6 +7,8 @@
 
 #include "core/block_hasher.hpp"
 
+BOOST_AUTO_TEST_SUITE(prefix_index)
+
 namespace {
 
 using namespace kvc::core;
@@ -14,8 +16,6 @@ using namespace kvc::core;
 constexpr std::uint64_t seed = 1337;
 constexpr worker_id one{1};
 constexpr worker_id two{2};
-
-BOOST_AUTO_TEST_SUITE(prefix_index)
 
 BOOST_AUTO_TEST_CASE(a_block_is_held_once_per_name) {
   // Twins of one worker: the block stays until each name is released.

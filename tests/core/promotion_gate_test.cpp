@@ -7,6 +7,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(promotion_gates)
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -21,8 +23,6 @@ bool is(core::promotion_verdict found, core::promotion_verdict wanted) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(promotion_gates)
 
 BOOST_AUTO_TEST_CASE(wishes_for_one_object_join) {
   promotion_gate gate({});

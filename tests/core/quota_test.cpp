@@ -5,6 +5,8 @@
 #include <limits>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(quota)
+
 namespace {
 
 using namespace kvc::core;
@@ -16,8 +18,6 @@ struct gib_row {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(quota)
 
 BOOST_AUTO_TEST_CASE(limits_are_whole_bytes_truncated_toward_zero) {
   // Clients see the limit recomputed from bytes; figures of spec coordinator-api section 2.

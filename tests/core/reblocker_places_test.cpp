@@ -10,6 +10,8 @@
 #include "core/reblocker.hpp"
 #include "tests/support/page_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(reblocker_places)
+
 namespace {
 
 using namespace kvc::core;
@@ -19,8 +21,6 @@ constexpr media_mask on_gpu = mask_of(medium_id::gpu);
 constexpr media_mask on_cpu = mask_of(medium_id::cpu);
 
 const words twelve{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
-
-BOOST_AUTO_TEST_SUITE(reblocker_places)
 
 BOOST_AUTO_TEST_CASE(a_page_before_its_parent_waits_for_it) {
   page_stream at;

@@ -12,12 +12,12 @@
 #include "core/reblocker.hpp"
 #include "tests/support/page_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(reblocker_properties)
+
 namespace {
 
 using namespace kvc::core;
 using namespace kvc::test::applier;
-
-BOOST_AUTO_TEST_SUITE(reblocker_properties)
 
 /// A page as the strict model of the test knows it: where its tokens stand in its prompt.
 struct model_page {

@@ -8,12 +8,12 @@
 
 #include "tests/support/page_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(reblocker)
+
 namespace {
 
 using namespace kvc::core;
 using namespace kvc::test::applier;
-
-BOOST_AUTO_TEST_SUITE(reblocker)
 
 BOOST_AUTO_TEST_CASE(a_chunk_becomes_blocks_and_leaves_as_one) {
   // LMCache's chunks hold many blocks of the engine under one name.

@@ -11,6 +11,8 @@
 #include "core/block_hasher.hpp"
 #include "tests/support/applier_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(recipe_watch)
+
 namespace {
 
 using namespace kvc::core;
@@ -54,8 +56,6 @@ std::vector<recipe_notes::finding> compare(const std::vector<publisher>& all) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(recipe_watch)
 
 BOOST_AUTO_TEST_CASE(what_members_hash_alike_and_what_not) {
   // Whoever hashes otherwise than the rest misses silently; whoever serves other prompts does not.

@@ -8,6 +8,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(reconciliations)
+
 namespace {
 
 using core::difference;
@@ -23,8 +25,6 @@ core::replica_set set_of(std::initializer_list<copy> copies) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(reconciliations)
 
 BOOST_AUTO_TEST_CASE(every_silence_of_a_store_is_found) {
   constexpr core::media_mask cpu = core::mask_of(medium_id::cpu);

@@ -7,6 +7,8 @@
 #include <ostream>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(replay_fsms)
+
 namespace {
 
 using namespace kvc::core;
@@ -82,8 +84,6 @@ void check(const row& each) {
     BOOST_TEST(got.lost == each.lost, boost::test_tools::per_element());
   }
 }
-
-BOOST_AUTO_TEST_SUITE(replay_fsm)
 
 BOOST_AUTO_TEST_CASE(a_range_is_filled_whatever_the_publisher_drops_on_the_way) {
   // Answers are lossy: a hole behind the first batch, or a missing tail, is asked for again before it is believed.

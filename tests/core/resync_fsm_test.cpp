@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(resync)
+
 namespace {
 
 using namespace kvc::core;
@@ -27,8 +29,6 @@ std::string asked(const resync_fsm& machine) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(resync)
 
 BOOST_AUTO_TEST_CASE(pages_follow_each_other_until_none_is_named) {
   // The ordinary start: one server, three pages; an empty token is a token like others.

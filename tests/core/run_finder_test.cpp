@@ -16,6 +16,8 @@
 #include "core/run.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(run_finder)
+
 namespace {
 
 using kvc::core::run;
@@ -51,8 +53,6 @@ std::set<const run*> listed(const core::run_finder& of) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(run_finder)
 
 BOOST_AUTO_TEST_CASE(finds_what_is_there_and_nothing_else_while_it_grows_and_shrinks) {
   // The directory of a partition with thousands of runs, in an order a map would have.

@@ -13,6 +13,8 @@
 #include "core/run_walk.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(run_store)
+
 namespace {
 
 using namespace kvc::core;
@@ -32,8 +34,6 @@ std::vector<local_hash> long_chain(std::size_t length) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(run_store)
 
 BOOST_AUTO_TEST_CASE(a_block_stands_in_one_place) {
   // Whoever brings the same chain joins the run; divergence hangs a child and splits nothing.

@@ -7,14 +7,14 @@
 #include <vector>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(seqno_watch_suite)
+
 namespace {
 
 using namespace kvc::core;
 using verdict = seqno_watch::verdict;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(seqno_watch_suite)
 
 struct number_row {
   const char* why;

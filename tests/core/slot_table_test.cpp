@@ -11,9 +11,9 @@
 
 namespace kvc::test {
 
-using namespace kvc::core;
-
 BOOST_AUTO_TEST_SUITE(slot_table)
+
+using namespace kvc::core;
 
 BOOST_AUTO_TEST_CASE(a_number_is_used_again_only_when_nobody_can_still_read_of_its_old_owner) {
   core::slot_table slots;

@@ -20,6 +20,8 @@
 #include "tests/support/random_steps.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(snapshot_property)
+
 namespace {
 
 using namespace kvc::core;
@@ -200,8 +202,6 @@ void run_streams(std::string (*run)(std::uint64_t)) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(snapshot_property)
 
 BOOST_AUTO_TEST_CASE(a_loaded_dump_answers_and_goes_on_like_the_original) {
   // Holes, moved names, copies and orphans included: later removals, stores and parents must mean the same.

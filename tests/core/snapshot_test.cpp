@@ -10,6 +10,8 @@
 #include "tests/support/index_subjects.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(snapshot)
+
 namespace {
 
 using namespace kvc::core;
@@ -33,8 +35,6 @@ store_step from_root(std::vector<local_hash> locals, std::uint64_t offset = 1'00
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(snapshot)
 
 BOOST_AUTO_TEST_CASE(a_long_chain_is_loaded_into_an_index_whose_runs_are_others) {
   // Where a run ends depends on who stored what before; a path must fit whatever it meets.

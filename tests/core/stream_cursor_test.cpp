@@ -3,12 +3,12 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 
+BOOST_AUTO_TEST_SUITE(stream_cursors)
+
 namespace {
 
 using namespace kvc::core;
 using kind = stream_cursor::verdict::kind;
-
-BOOST_AUTO_TEST_SUITE(stream_cursor)
 
 BOOST_AUTO_TEST_CASE(batches_in_order_are_contiguous) {
   // The ordinary life of a stream.

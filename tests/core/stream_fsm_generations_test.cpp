@@ -8,13 +8,13 @@
 #include "core/stream_fsm.hpp"
 #include "tests/core/told_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_fsm)
+
 namespace {
 
 using namespace kvc::test::told;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_fsm)
 
 BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
   // Engines say nothing when they restart. Old blocks leave first of all.

@@ -7,13 +7,13 @@
 
 #include "tests/core/told_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_fsm)
+
 namespace {
 
 using namespace kvc::test::told;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_fsm)
 
 BOOST_AUTO_TEST_CASE(a_stream_joins_from_the_beginning) {
   // What was published before we listened comes by replay, and what both ways bring counts once.

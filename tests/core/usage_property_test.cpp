@@ -20,6 +20,8 @@
 #include "tests/support/usage_model.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(usage_property)
+
 namespace {
 
 using namespace kvc::core;
@@ -199,8 +201,6 @@ class duel {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(usage_property)
 
 BOOST_AUTO_TEST_CASE(random_lives_equal_the_model) {
   // Sums, orders, plans and what is in flight have too many ways to disagree for cases thought of one by one.

@@ -9,6 +9,8 @@
 #include "core/usage_listing.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(usage)
+
 namespace {
 
 using namespace kvc::core;
@@ -28,8 +30,6 @@ std::string order(const usage_ledger& ledger, std::string_view salt = "a") {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(usage)
 
 BOOST_AUTO_TEST_CASE(a_store_counts_once_however_often_it_is_told) {
   // Two servers that store the same object tell of it twice; the storage has it once.

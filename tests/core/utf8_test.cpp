@@ -7,9 +7,9 @@
 
 namespace kvc::test {
 
-using namespace std::string_view_literals;
-
 BOOST_AUTO_TEST_SUITE(utf8)
+
+using namespace std::string_view_literals;
 
 BOOST_AUTO_TEST_CASE(text_of_every_length_of_character_is_text) {
   for (const std::string_view good :

@@ -8,6 +8,8 @@
 
 #include "tests/support/net/api_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(api_beside)
+
 namespace {
 
 using kvc::test::api_fixture;
@@ -31,8 +33,6 @@ struct row {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(api_beside)
 
 BOOST_AUTO_TEST_CASE(pages_about_the_whole_fleet_are_made_beside_the_lanes) {
   // A thousand streams have some megabytes of metrics: queries of the lane that was asked for them would wait for all of it.

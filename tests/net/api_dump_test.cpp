@@ -12,6 +12,8 @@
 #include "tests/support/net/fake_publisher.hpp"
 #include "tests/support/net/payloads.hpp"
 
+BOOST_AUTO_TEST_SUITE(api_dump)
+
 namespace {
 
 using namespace kvc;
@@ -76,8 +78,6 @@ std::vector<core::local_hash> locals_of(const std::vector<std::uint32_t>& tokens
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(api_dump)
 
 BOOST_FIXTURE_TEST_CASE(tells_blocks_as_events_of_the_standard, dump_fixture) {
   // What an operator looks at, and what another indexer may read.

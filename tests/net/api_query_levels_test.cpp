@@ -16,6 +16,8 @@
 #include "core/lane_blocks.hpp"
 #include "net/api_query.hpp"
 
+BOOST_AUTO_TEST_SUITE(api_query_levels)
+
 namespace {
 
 using namespace kvc;
@@ -129,8 +131,6 @@ class random_fleet {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(api_query_levels)
 
 BOOST_AUTO_TEST_CASE(answers_are_those_of_the_general_way) {
   // Stopping early is a matter of speed: rows, their order and every number in them stay.

@@ -7,6 +7,8 @@
 #include "net/msgpack_tape.hpp"
 #include "tests/support/net/api_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(api_query)
+
 namespace {
 
 using namespace kvc;
@@ -32,8 +34,6 @@ std::string query_for(const std::vector<std::uint32_t>& tokens, const std::strin
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(api_query)
 
 BOOST_AUTO_TEST_CASE(answers_in_the_shape_of_the_seed) {
   // Clients read members by name and iterate over the rest: nothing may be missing or extra.

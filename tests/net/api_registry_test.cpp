@@ -9,6 +9,8 @@
 #include "net/request_document.hpp"
 #include "tests/support/net/api_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(api_registry)
+
 namespace {
 
 using namespace kvc;
@@ -41,8 +43,6 @@ constexpr std::string_view seed_unregistration = R"({
 bool has(const raw_answer& answer, std::string_view text) { return answer.body.find(text) != std::string::npos; }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(api_registry)
 
 BOOST_AUTO_TEST_CASE(registers_and_unregisters_as_the_seed_shows) {
   // The first thing every client does.

@@ -9,6 +9,8 @@
 #include "core/lane_blocks.hpp"
 #include "tests/support/net/api_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(api_sizes)
+
 namespace {
 
 using namespace kvc;
@@ -49,8 +51,6 @@ struct sizes_fixture : test::api_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(api_sizes)
 
 BOOST_FIXTURE_TEST_CASE(global_view_tells_how_large_a_partition_is, sizes_fixture) {
   // What a block costs depends on how many hold it and on how blocks stand together.

@@ -12,6 +12,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(aside)
+
 namespace {
 
 using namespace kvc;
@@ -20,8 +22,6 @@ namespace asio = boost::asio;
 constexpr std::chrono::seconds patience{20};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(aside)
 
 BOOST_AUTO_TEST_CASE(the_lane_goes_on_while_the_work_is_done) {
   // The work waits for a turn of the lane, which could never come if the lane were busy with the work.

@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(break_counts)
+
 using kvc::net::break_count;
 
 namespace {
@@ -32,8 +34,6 @@ void check(std::string_view story, std::initializer_list<line> lines) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(break_counts)
 
 BOOST_AUTO_TEST_CASE(a_break_is_told_where_it_lies_between_messages) {
   check("the first message", {{"other", 0, false}});

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(notes_of_connections)
+
 namespace {
 
 using kvc::net::connection_notes;
@@ -11,8 +13,6 @@ using namespace std::chrono_literals;
 const connection_notes::time_point start(1h);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(notes_of_connections)
 
 BOOST_AUTO_TEST_CASE(a_connection_counts_from_its_handshake_to_its_end) {
   connection_notes seen;

@@ -11,6 +11,8 @@
 
 #include "tests/support/net/coordinator_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_blend)
+
 namespace {
 
 using namespace kvc::test;
@@ -38,8 +40,6 @@ constexpr std::string_view two_chunks =
     R"({"ranges":[{"model_scope":"m","tokens":[1,2,3,4,5,6,7,8,9],"object_keys":["ab","cd"],"old_st_base":8}]})";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_blend)
 
 BOOST_AUTO_TEST_CASE(published_chunks_are_found_at_any_offset) {
   coordinator_fixture service;

@@ -10,6 +10,8 @@
 #include "net/coordinator_tables.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_events)
+
 namespace {
 
 using namespace kvc::test;
@@ -39,8 +41,6 @@ struct fault_row {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_events)
 
 BOOST_AUTO_TEST_CASE(stores_and_deletions_change_usage) {
   coordinator_fixture service;

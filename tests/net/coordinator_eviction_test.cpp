@@ -13,6 +13,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_eviction)
+
 namespace {
 
 using namespace kvc::test;
@@ -47,8 +49,6 @@ std::vector<std::string> hashes_of(const stub_mp_server::asked& request) {
 constexpr const char* ten_bytes = R"({"limit_gb":9.313225746154785e-9})";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_eviction)
 
 BOOST_AUTO_TEST_CASE(the_least_recently_used_share_is_sent_to_a_server) {
   // Reaching the limit is enough; a fifth of ten keys goes, the oldest first, and a look-up makes a key young.

@@ -11,6 +11,8 @@
 
 #include "tests/support/net/coordinator_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_instances)
+
 namespace {
 
 using kvc::test::coordinator_fixture;
@@ -26,8 +28,6 @@ struct fault_row {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_instances)
 
 BOOST_AUTO_TEST_CASE(registers_beats_and_leaves) {
   // What every MP server does in its life.

@@ -11,6 +11,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_long_bodies)
+
 namespace {
 
 using namespace kvc::test;
@@ -37,8 +39,6 @@ const std::string store_of_a =
     R"(,"size_bytes":5}]}]})";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_long_bodies)
 
 BOOST_AUTO_TEST_CASE(every_route_answers_a_long_body_as_a_short_one) {
   const row rows[] = {

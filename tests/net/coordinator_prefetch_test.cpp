@@ -12,6 +12,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_prefetch)
+
 namespace {
 
 using namespace kvc::test;
@@ -19,8 +21,6 @@ using namespace kvc::test;
 constexpr const char* wanted = R"({"instance_id":"a","model_name":"m","world_size":"2","token_ids":[1,2.0,-3],"cache_salt":"s","more":1})";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_prefetch)
 
 BOOST_AUTO_TEST_CASE(a_submission_is_relayed_with_exactly_four_fields) {
   stub_mp_server server([](const stub_mp_server::asked&) -> stub_mp_server::told {

@@ -12,6 +12,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_quota)
+
 namespace {
 
 using namespace kvc::test;
@@ -24,8 +26,6 @@ std::string contents_of(const std::filesystem::path& path) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_quota)
 
 BOOST_AUTO_TEST_CASE(a_salt_that_is_no_text_is_refused) {
   // It would stand in answers and metrics, which are text; the client is told in the form of the coordinator's other errors.

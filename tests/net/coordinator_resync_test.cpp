@@ -10,6 +10,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_resync)
+
 namespace {
 
 using namespace kvc::test;
@@ -36,8 +38,6 @@ std::string page(std::string_view entries, std::string_view next) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_resync)
 
 BOOST_AUTO_TEST_CASE(pages_are_asked_for_until_none_is_named) {
   stub_mp_server server([](const stub_mp_server::asked& request) -> stub_mp_server::told {

@@ -15,13 +15,13 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/store_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(coordinator_surface)
+
 namespace {
 
 using namespace kvc::test;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(coordinator_surface)
 
 BOOST_AUTO_TEST_CASE(every_port_serves_both_surfaces) {
   coordinator_fixture service;

@@ -8,6 +8,8 @@
 #include "net/dump_events.hpp"
 #include "tests/support/net/dump_samples.hpp"
 
+BOOST_AUTO_TEST_SUITE(dump_codec)
+
 namespace {
 
 using namespace kvc;
@@ -16,8 +18,6 @@ using core::local_hash;
 using core::medium_id;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(dump_codec)
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_back_and_means_the_same) {
   // The compact form is the way back in: holes, copies, lone blocks and waiting ones included.

@@ -3,6 +3,8 @@
 
 #include "tests/net/heard_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(edge_cases)
+
 namespace {
 
 using namespace kvc;
@@ -62,8 +64,6 @@ writing number(std::int64_t value) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(edge_cases)
 
 BOOST_AUTO_TEST_CASE(edge_case_01_negative_names_are_the_same_bits) {
   // Stored as signed, removed as unsigned: one block.

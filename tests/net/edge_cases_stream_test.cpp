@@ -6,6 +6,8 @@
 #include "net/zmq_frames.hpp"
 #include "tests/net/heard_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(edge_cases)
+
 namespace {
 
 using namespace kvc;
@@ -27,8 +29,6 @@ result<batch_frames> live(const std::vector<std::string>& frames) {
 const std::string seven("\0\0\0\0\0\0\0\7", 8);
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(edge_cases)
 
 BOOST_AUTO_TEST_CASE(edge_case_06_an_unknown_parent_is_never_taken_for_a_root) {
   // A late subscriber, a gap, a connector that skips: the chain waits under its parent's name.

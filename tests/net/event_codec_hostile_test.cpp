@@ -2,6 +2,8 @@
 
 #include "tests/net/decoding.hpp"
 
+BOOST_AUTO_TEST_SUITE(hostile_events)
+
 namespace {
 
 using namespace kvc;
@@ -62,8 +64,6 @@ void check_left_out(reject_reason why, const stored_parts& bad) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(hostile_events)
 
 BOOST_AUTO_TEST_CASE(a_bad_event_costs_its_neighbours_nothing) {
   // Publishers have bugs; losing a whole batch for one of them would be a gap.

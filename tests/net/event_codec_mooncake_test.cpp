@@ -3,6 +3,8 @@
 
 #include "tests/net/heard_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(mooncake_events)
+
 namespace {
 
 using namespace kvc;
@@ -61,8 +63,6 @@ core::registration pool_of(std::string backend = {}) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(mooncake_events)
 
 BOOST_AUTO_TEST_CASE(the_guide_s_example_is_understood) {
   // Objects by name, with all their replicas and what they hold.

@@ -3,6 +3,8 @@
 
 #include "tests/net/heard_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(sglang_events)
+
 namespace {
 
 using namespace kvc;
@@ -16,8 +18,6 @@ std::uint32_t counted(const decoding& with, core::event_dialect dialect) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sglang_events)
 
 BOOST_AUTO_TEST_CASE(signed_names_become_unsigned) {
   // Half of its hashes are negative, and the same block must have one name.

@@ -3,6 +3,8 @@
 #include "tests/net/decoding.hpp"
 #include "tests/net/heard_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(standard_events)
+
 namespace {
 
 using namespace kvc;
@@ -53,8 +55,6 @@ void write_envelope(msgpack_writer& to, std::string_view word, tokens with_token
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(standard_events)
 
 BOOST_AUTO_TEST_CASE(an_envelope_carries_its_own_dimensions) {
   // A central publisher speaks for many models and tenants on one stream.

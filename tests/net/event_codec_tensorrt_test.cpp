@@ -6,6 +6,8 @@
 
 #include "tests/net/heard_stream.hpp"
 
+BOOST_AUTO_TEST_SUITE(tensorrt_llm_events)
+
 namespace {
 
 using namespace kvc;
@@ -57,8 +59,6 @@ void write_multimodal(msgpack_writer& to, std::optional<std::uint64_t> lora_id =
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(tensorrt_llm_events)
 
 BOOST_AUTO_TEST_CASE(a_relayed_store_is_understood) {
   // It adds members of its own and sends signed hashes beside unsigned ones.

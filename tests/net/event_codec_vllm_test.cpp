@@ -5,6 +5,8 @@
 #include "net/event_codec.hpp"
 #include "tests/net/decoding.hpp"
 
+BOOST_AUTO_TEST_SUITE(vllm_events)
+
 namespace {
 
 using namespace kvc;
@@ -49,8 +51,6 @@ void write_stored(msgpack_writer& to, std::uint32_t length) {
 const std::vector<std::uint64_t> both_blocks{first_hash, third_hash};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(vllm_events)
 
 BOOST_AUTO_TEST_CASE(the_first_release_is_understood) {
   // Batch of two and removals of two: engines of 2025 still run in mixed fleets.

@@ -8,6 +8,8 @@
 #include "tests/net/decoding.hpp"
 #include "tests/support/same_batch.hpp"
 
+BOOST_AUTO_TEST_SUITE(event_encoding)
+
 namespace {
 
 using namespace kvc;
@@ -108,8 +110,6 @@ void check_essence(const core::event& sent, const core::event& received) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(event_encoding)
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_back) {
   // The simulator speaks through the writer, and the server hears through the reader.

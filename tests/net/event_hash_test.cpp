@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(event_hashes)
+
 namespace {
 
 using namespace kvc;
@@ -19,8 +21,6 @@ bool repeats(const std::vector<std::uint64_t>& numbers) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(event_hashes)
 
 BOOST_AUTO_TEST_CASE(repeats_are_found_in_lists_of_every_length) {
   // Against sorting; zero is a name like any other.

@@ -7,6 +7,8 @@
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(eviction)
+
 namespace {
 
 using kvc::core::stream_state;
@@ -36,8 +38,6 @@ void publish_chains(fake_publisher& publisher, std::uint64_t chains) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(eviction)
 
 BOOST_AUTO_TEST_CASE(over_the_budget_blocks_go_and_the_stream_says_so) {
   constexpr std::uint64_t budget = 60'000;

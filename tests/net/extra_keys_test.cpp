@@ -4,6 +4,8 @@
 
 #include "tests/net/event_samples.hpp"
 
+BOOST_AUTO_TEST_SUITE(extra_keys)
+
 namespace {
 
 using namespace kvc::net;
@@ -18,8 +20,6 @@ std::vector<extra_key> read(std::string_view hex) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(extra_keys)
 
 BOOST_AUTO_TEST_CASE(keys_of_an_event_and_of_a_query_give_the_same_bytes) {
   // An engine may write an integer wider than a client; the hash must not notice.

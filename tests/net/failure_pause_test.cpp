@@ -3,10 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(failure_pauses)
+
 using kvc::net::failure_pause;
 using namespace std::chrono_literals;
-
-BOOST_AUTO_TEST_SUITE(failure_pauses)
 
 BOOST_AUTO_TEST_CASE(each_is_longer_than_the_one_before_up_to_a_bound) {
   failure_pause pause(1s);

@@ -17,6 +17,8 @@
 
 #include "tests/support/net/api_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(http_client_)
+
 namespace {
 
 using namespace kvc::net;
@@ -120,8 +122,6 @@ asio::awaitable<void> read_odd_bodies(http_client& client) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(http_client_)
 
 BOOST_AUTO_TEST_CASE(keeps_its_connection) {
   // The simulator asks thousands of times a second.

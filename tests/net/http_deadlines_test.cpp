@@ -5,6 +5,8 @@
 
 #include "tests/support/net/http_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(http_deadlines)
+
 namespace {
 
 using namespace kvc;
@@ -16,8 +18,6 @@ using test::with;
 using server_fixture = test::served<test::toy_service>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(http_deadlines)
 
 BOOST_AUTO_TEST_CASE(cuts_off_a_client_that_sends_a_byte_now_and_then) {
   // Each byte is progress, but the head and the body have a deadline as a whole.

@@ -5,6 +5,8 @@
 
 #include "tests/support/net/http_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(http_server_)
+
 namespace {
 
 using namespace kvc;
@@ -16,8 +18,6 @@ using test::with;
 using server_fixture = test::served<test::toy_service>;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(http_server_)
 
 BOOST_AUTO_TEST_CASE(keeps_a_connection_for_many_requests) {
   // Routers hold few connections and send everything over them.

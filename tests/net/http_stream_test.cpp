@@ -18,6 +18,8 @@
 #include "net/http_reply.hpp"
 #include "tests/support/net/http_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(http_stream)
+
 namespace {
 
 using namespace kvc;
@@ -85,8 +87,6 @@ struct stream_server : test::served<streaming_service> {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(http_stream)
 
 BOOST_AUTO_TEST_CASE(sends_a_body_in_chunks_and_keeps_the_connection) {
   // A long answer is an answer like any other: whole, in order, and the next request follows on the same connection.

@@ -11,6 +11,8 @@
 #include "net/http_shared.hpp"
 #include "net/http_target.hpp"
 
+BOOST_AUTO_TEST_SUITE(http_units)
+
 namespace {
 
 using namespace kvc;
@@ -35,8 +37,6 @@ step feed_all(request_parser& parser, std::string_view bytes, std::size_t piece)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(http_units)
 
 BOOST_AUTO_TEST_CASE(decodes_targets) {
   // What a router sees must not depend on how a client writes the same path.

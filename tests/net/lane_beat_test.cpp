@@ -8,6 +8,8 @@
 
 #include "net/lane_beat.hpp"
 
+BOOST_AUTO_TEST_SUITE(lane_beats)
+
 namespace {
 
 namespace asio = boost::asio;
@@ -25,8 +27,6 @@ clock_type::time_point settle_behind(asio::io_context& lane, const lane_beat& be
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lane_beats)
 
 BOOST_AUTO_TEST_CASE(nothing_is_settled_before_the_lane_has_gone_round) {
   asio::io_context lane{1};

@@ -14,6 +14,8 @@
 
 #include "net/task_scope.hpp"
 
+BOOST_AUTO_TEST_SUITE(lane_turns)
+
 namespace {
 
 using namespace kvc;
@@ -51,8 +53,6 @@ struct busy_lane {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(lane_turns)
 
 BOOST_AUTO_TEST_CASE(turns_go_round) {
   // Nobody gets a second turn while somebody else waits for a first.

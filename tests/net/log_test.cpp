@@ -5,6 +5,8 @@
 
 #include "net/log.hpp"
 
+BOOST_AUTO_TEST_SUITE(log_lines)
+
 namespace logging = kvc::net::log;
 
 namespace {
@@ -30,8 +32,6 @@ class collected_lines {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(log_lines)
 
 BOOST_AUTO_TEST_CASE(a_line_is_module_fact_and_fields) {
   // Lines are read by people and cut apart by programs.

@@ -11,6 +11,8 @@
 
 #include "net/msgpack_tape.hpp"
 
+BOOST_AUTO_TEST_SUITE(msgpack_tapes_at_random)
+
 namespace {
 
 using namespace kvc::net;
@@ -112,8 +114,6 @@ bool is_same(const tape_node& got, const tape_node& wanted, const std::string& t
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(msgpack_tapes_at_random)
 
 BOOST_AUTO_TEST_CASE(what_the_library_writes_is_read_as_it_was_meant) {
   // Every format of every length, long runs of numbers that anything may end.

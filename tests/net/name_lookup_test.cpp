@@ -10,6 +10,8 @@
 
 #include "net/endpoint_host.hpp"
 
+BOOST_AUTO_TEST_SUITE(name_lookups)
+
 namespace {
 
 namespace asio = boost::asio;
@@ -31,8 +33,6 @@ struct lookup_fixture {
 const asio::ip::address loopback = asio::ip::address_v4::loopback();
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(name_lookups)
 
 BOOST_FIXTURE_TEST_CASE(a_name_has_addresses_and_an_address_is_one, lookup_fixture) {
   const auto soon = clock::now() + std::chrono::seconds(20);

@@ -20,6 +20,8 @@
 
 #include "net/name_lookup.hpp"
 
+BOOST_AUTO_TEST_SUITE(name_services)
+
 namespace {
 
 namespace asio = boost::asio;
@@ -97,8 +99,6 @@ struct names_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(name_services)
 
 BOOST_FIXTURE_TEST_CASE(a_name_that_hangs_keeps_no_other_from_being_found, names_fixture) {
   // The name of one server that is out of order must not close all others that are known by name.

@@ -9,6 +9,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(number_list)
+
 using namespace kvc;
 
 namespace {
@@ -36,8 +38,6 @@ std::string made_up_list(std::mt19937_64& random, std::string_view comma, const 
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(number_list)
 
 BOOST_AUTO_TEST_CASE(reads_up_to_the_last_number_of_a_list) {
   std::vector<std::uint64_t> numbers;

@@ -5,6 +5,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(object_shelves)
+
 namespace {
 
 /// Applies one event about the object "key" of a backend: it is in memory now, or nowhere. How many were refused.
@@ -34,8 +36,6 @@ std::string pod(std::size_t number) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(object_shelves)
 
 BOOST_AUTO_TEST_CASE(backends_that_came_and_went_leave_room_for_others) {
   net::object_shelves shelves({});

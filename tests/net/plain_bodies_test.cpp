@@ -11,6 +11,8 @@
 #include "net/plain_json.hpp"
 #include "net/usage_scan.hpp"
 
+BOOST_AUTO_TEST_SUITE(plain_bodies)
+
 using namespace kvc;
 
 namespace {
@@ -53,8 +55,6 @@ bool is_read_alike(const std::string& body) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(plain_bodies)
 
 BOOST_AUTO_TEST_CASE(reads_what_clients_write) {
   // Compact and with Python's blanks, with and without what has a default: none of it may fall back to the slow way.

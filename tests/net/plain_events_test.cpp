@@ -13,6 +13,8 @@
 #include "tests/net/decoding.hpp"
 #include "tests/support/same_batch.hpp"
 
+BOOST_AUTO_TEST_SUITE(plain_events)
+
 namespace {
 
 using namespace kvc;
@@ -134,8 +136,6 @@ bool is_plain(const std::string& payload, core::publisher_type type) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(plain_events)
 
 BOOST_AUTO_TEST_CASE(both_ways_say_the_same_of_what_publishers_write) {
   // Every form, under every registration, plain or not.

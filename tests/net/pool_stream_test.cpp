@@ -13,6 +13,8 @@
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 
+BOOST_AUTO_TEST_SUITE(pool_stream)
+
 namespace {
 
 using namespace kvc;
@@ -106,8 +108,6 @@ std::string key_of(unsigned name, unsigned rank) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(pool_stream)
 
 BOOST_AUTO_TEST_CASE(parts_of_a_store_s_blocks_count_for_every_instance_once_all_are_there) {
   // The engines came first; the parts of the blocks come one by one.

@@ -14,6 +14,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(ready_sockets_)
+
 namespace {
 
 using namespace kvc;
@@ -72,8 +74,6 @@ struct watched_lane {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ready_sockets_)
 
 BOOST_AUTO_TEST_CASE(calls_those_that_have_something_and_nobody_else) {
   watched_lane lane;

@@ -15,6 +15,8 @@
 #include "net/errc.hpp"
 #include "net/task_scope.hpp"
 
+BOOST_AUTO_TEST_SUITE(replay_gate)
+
 namespace {
 
 using namespace kvc;
@@ -57,8 +59,6 @@ struct crowd {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(replay_gate)
 
 BOOST_AUTO_TEST_CASE(a_thousand_streams_that_ask_at_once_are_served_some_at_a_time_and_in_their_order) {
   // Each answer under way has a socket and a queue of its own.

@@ -7,6 +7,8 @@
 #include "net/msgpack_tape.hpp"
 #include "tests/net/query_bodies.hpp"
 
+BOOST_AUTO_TEST_SUITE(request_document_)
+
 namespace {
 
 using namespace kvc;
@@ -14,8 +16,6 @@ using namespace kvc::net;
 using namespace kvc::test::bodies;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(request_document_)
 
 BOOST_AUTO_TEST_CASE(reads_the_query_of_the_seed) {
   // The contract's own example must be understood member by member.

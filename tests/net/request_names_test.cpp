@@ -6,6 +6,8 @@
 #include "net/msgpack_tape.hpp"
 #include "tests/net/query_bodies.hpp"
 
+BOOST_AUTO_TEST_SUITE(request_names)
+
 namespace {
 
 using namespace kvc;
@@ -13,8 +15,6 @@ using namespace kvc::net;
 using namespace kvc::test::bodies;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(request_names)
 
 BOOST_AUTO_TEST_CASE(refuses_extra_keys_that_no_engine_reports) {
   // They would enter the hashes and match nothing, which looks like an empty cache.

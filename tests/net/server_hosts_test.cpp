@@ -10,6 +10,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
+BOOST_AUTO_TEST_SUITE(server_hosts)
+
 namespace {
 
 using namespace kvc::test;
@@ -24,8 +26,6 @@ raw_answer join_at(coordinator_fixture& service, std::string_view ip_as_json, st
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(server_hosts)
 
 BOOST_AUTO_TEST_CASE(a_host_is_found_without_its_brackets_and_named_without_its_zone) {
   for (const std::string_view host : {"engine-0.pods", "10.0.0.1", "::1", "fe80::1%eth0"}) BOOST_TEST(host_to_find(host).value() == host);

@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(spare_lists_of_events)
+
 namespace {
 
 using namespace kvc;
@@ -20,8 +22,6 @@ core::stored_event chain(std::size_t blocks, std::size_t tokens) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(spare_lists_of_events)
 
 BOOST_AUTO_TEST_CASE(the_memory_of_a_list_comes_back_once) {
   spare_lists spare;

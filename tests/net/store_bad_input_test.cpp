@@ -7,6 +7,8 @@
 #include "tests/support/net/stub_master.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(store_bad_input)
+
 namespace {
 
 using enum core::replica_kind;
@@ -51,8 +53,6 @@ struct hook_fixture : store_fixture {
 constexpr const char* failed = R"({"exists":1,"prefetch":"failed"})";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_bad_input)
 
 BOOST_FIXTURE_TEST_CASE(keys_of_events_that_are_no_keys_are_counted_and_their_neighbours_kept, open_fixture) {
   publish({listed(std::string(1'025, 'k'), {memory}), listed("bad \xFF", {memory}), listed("line\nbreak", {memory}),

@@ -17,6 +17,8 @@
 #include "tests/support/net/stub_mp_server.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(store_lmcache)
+
 namespace {
 
 using told = stub_mp_server::told;
@@ -86,8 +88,6 @@ struct short_mp_fixture : mp_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_lmcache)
 
 BOOST_FIXTURE_TEST_CASE(the_tokens_of_what_lies_on_disk_are_submitted_and_the_job_is_polled, mp_fixture) {
   script(submitted, {completed});

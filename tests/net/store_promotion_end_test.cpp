@@ -10,6 +10,8 @@
 #include "tests/support/net/promotion_fixture.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(store_promotion_ends)
+
 namespace {
 
 using enum core::replica_kind;
@@ -86,8 +88,6 @@ bool asks_for_twenty(const stub_mp_server::asked& what) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_promotion_ends)
 
 // How it ended was remembered across its store's restart, when a copy in memory matters most.
 BOOST_FIXTURE_TEST_CASE(what_was_promoted_before_its_store_began_anew_is_promoted_again, promotion_fixture) {

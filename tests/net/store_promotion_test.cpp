@@ -6,6 +6,8 @@
 #include "tests/support/net/promotion_fixture.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(store_promotions)
+
 namespace {
 
 using enum core::replica_kind;
@@ -42,8 +44,6 @@ struct late_fixture : promotion_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_promotions)
 
 BOOST_FIXTURE_TEST_CASE(an_object_on_disk_only_is_in_memory_because_somebody_asked, promotion_fixture) {
   add_store(master.url());

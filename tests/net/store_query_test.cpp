@@ -12,6 +12,8 @@
 #include "tests/support/net/stub_master.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(store_queries)
+
 namespace {
 
 /// An engine that stores a prompt of three blocks, 101 to 103, and forgets it, and a store that keeps it on its disk, the first also in
@@ -66,8 +68,6 @@ struct watchful_connector_fixture : connector_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_queries)
 
 BOOST_FIXTURE_TEST_CASE(objects_that_only_engines_can_name_are_promoted_behind_a_query, connector_fixture) {
   add_store(master.url());

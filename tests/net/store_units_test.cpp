@@ -8,6 +8,8 @@
 #include "net/store_url.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(store_units)
+
 namespace {
 
 using enum core::replica_kind;
@@ -19,8 +21,6 @@ net::placement one(std::string_view entry) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_units)
 
 BOOST_AUTO_TEST_CASE(urls_are_http_with_a_host) {
   const auto url = net::parse_store_url("http://master.example:9003/admin/");

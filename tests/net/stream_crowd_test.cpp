@@ -11,6 +11,8 @@
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_crowd)
+
 using kvc::core::stream_state;
 using kvc::test::fake_publisher;
 using kvc::test::stored_payload;
@@ -49,8 +51,6 @@ struct crowd_fixture : stream_fixture {
 constexpr std::size_t crowd = 3 * kvc::net::replay_gate::room;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_crowd)
 
 BOOST_AUTO_TEST_CASE(all_of_a_crowd_are_caught_up_with) {
   crowd_fixture at;

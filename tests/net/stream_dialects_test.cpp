@@ -13,6 +13,8 @@
 #include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_dialects)
+
 namespace {
 
 using namespace kvc;
@@ -82,8 +84,6 @@ core::stored_event blocks_of(std::uint64_t first_name, const std::vector<std::ui
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_dialects)
 
 BOOST_AUTO_TEST_CASE(a_relay_for_several_ranks_has_a_row_for_each) {
   // One port for all ranks: the router must learn which of them holds the prefix.

@@ -11,6 +11,8 @@
 #include "tests/support/net/joined_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_listener)
+
 namespace {
 
 using kvc::core::stream_state;
@@ -23,8 +25,6 @@ using kvc::test::stream_fixture;
 using kvc::test::tokens_from;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_listener)
 
 BOOST_FIXTURE_TEST_CASE(stored_blocks_are_found_and_removed_ones_are_not, joined_fixture) {
   // The shortest way through the whole product: socket, decoder, index, answer.

@@ -12,6 +12,8 @@
 #include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_reports)
+
 namespace {
 
 using namespace kvc;
@@ -50,8 +52,6 @@ struct report_fixture : api_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_reports)
 
 BOOST_FIXTURE_TEST_CASE(a_multiplexed_stream_has_a_row_for_each_of_its_ranks, report_fixture) {
   // One port for all ranks: a router asks about ranks, not about ports.

@@ -7,6 +7,8 @@
 #include "tests/support/net/joined_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_restarts)
+
 namespace {
 
 using kvc::core::stream_state;
@@ -36,8 +38,6 @@ struct gone_without_replays : stream_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_restarts)
 
 BOOST_FIXTURE_TEST_CASE(a_restarted_publisher_takes_its_old_blocks_with_it, joined_fixture) {
   // A restart sends no clear: the sequence going back is all there is.

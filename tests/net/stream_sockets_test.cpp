@@ -7,6 +7,8 @@
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_sockets)
+
 namespace {
 
 using kvc::core::connection_state;
@@ -34,8 +36,6 @@ struct scarce_fixture : kvc::test::stream_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_sockets)
 
 BOOST_FIXTURE_TEST_CASE(a_stream_without_a_socket_says_so_and_gets_the_next_that_is_free, scarce_fixture) {
   add_all();

@@ -14,6 +14,8 @@
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_states)
+
 namespace {
 
 using kvc::core::connection_state;
@@ -99,8 +101,6 @@ constexpr stream_state lively_states[] = {stream_state::joining,    stream_state
                                           stream_state::recovering, stream_state::incomplete,  stream_state::stale};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_states)
 
 BOOST_AUTO_TEST_CASE(unregistering_in_any_state_leaves_nothing) {
   // A replay on the way, a gap half filled, a publisher that is away: none of it may bring a block back.

@@ -10,6 +10,8 @@
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/stream_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(stream_strangers)
+
 namespace {
 
 namespace asio = boost::asio;
@@ -40,8 +42,6 @@ std::string at_port(std::uint16_t port) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(stream_strangers)
 
 BOOST_FIXTURE_TEST_CASE(a_frame_above_the_limit_costs_its_batch_and_not_its_stream, small_fixture) {
   // The transport ends the connection for good then, and whoever does not connect anew is deaf without knowing it.

@@ -11,6 +11,8 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(task_scopes)
+
 namespace {
 
 namespace asio = boost::asio;
@@ -38,8 +40,6 @@ struct scope_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(task_scopes)
 
 BOOST_FIXTURE_TEST_CASE(tasks_leave_when_they_are_told, scope_fixture) {
   scope.spawn("resting", rest_until_told());

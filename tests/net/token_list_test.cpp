@@ -12,6 +12,8 @@
 
 #include "net/msgpack_tape.hpp"
 
+BOOST_AUTO_TEST_SUITE(token_lists)
+
 namespace {
 
 using namespace kvc::net;
@@ -62,8 +64,6 @@ std::ptrdiff_t read_all(const std::string& from, std::size_t count, std::vector<
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(token_lists)
 
 BOOST_AUTO_TEST_CASE(what_the_library_writes_is_read_back) {
   // Every mixture of widths and every length around those that are read in one go.

@@ -11,6 +11,8 @@
 
 #include "net/zmq_socket.hpp"
 
+BOOST_AUTO_TEST_SUITE(transport_threads)
+
 namespace {
 
 using kvc::net::zmq_engine;
@@ -43,8 +45,6 @@ bool keep_to_one_cpu() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(transport_threads)
 
 BOOST_AUTO_TEST_CASE(a_lane_that_keeps_to_its_cpu_does_not_keep_the_transport_there) {
   // libzmq starts its threads with the first socket, and threads begin with the CPUs of the thread that starts them.

@@ -13,6 +13,8 @@
 #include "net/runtime.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(usage_turns)
+
 namespace {
 
 namespace asio = boost::asio;
@@ -56,8 +58,6 @@ struct turns_fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(usage_turns)
 
 BOOST_FIXTURE_TEST_CASE(what_a_server_tells_next_waits_for_the_whole_of_what_it_told_first, turns_fixture) {
   // A deletion between two slices of the batch that stores the object would leave it counted for ever.

@@ -10,6 +10,8 @@
 
 #include "tests/support/net/wire_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(zmq_probes)
+
 namespace {
 
 using namespace kvc::net;
@@ -71,8 +73,6 @@ asio::awaitable<void> compare_probes(wire& on) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(zmq_probes)
 
 BOOST_AUTO_TEST_CASE(connections_are_not_all_probed_at_the_same_moment) {
   // With 1,000 streams from one host, probes in step overflowed the kernel's queue, the same ones every time, and connections in the best of

@@ -13,6 +13,8 @@
 
 #include "tests/support/net/wire_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(zmq_sockets)
+
 namespace {
 
 using namespace kvc::net;
@@ -149,8 +151,6 @@ asio::awaitable<void> watch_peer(wire& on) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(zmq_sockets)
 
 BOOST_AUTO_TEST_CASE(a_published_message_arrives_frame_by_frame) {
   // The live path of every engine.

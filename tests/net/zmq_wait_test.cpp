@@ -11,6 +11,8 @@
 
 #include "tests/support/net/wire_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(zmq_waits)
+
 namespace {
 
 using namespace kvc::net;
@@ -132,8 +134,6 @@ error_code end_wait(wire& on, zmq_socket& socket, const std::function<void(asio:
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(zmq_waits)
 
 BOOST_AUTO_TEST_CASE(a_wait_ends_at_its_deadline) {
   // Every await of a peer must end by itself.

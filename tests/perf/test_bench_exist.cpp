@@ -5,9 +5,9 @@
 #include "perf/bench_exist.hpp"
 #include "perf/bench_options.hpp"
 
-using namespace kvc;
-
 BOOST_AUTO_TEST_SUITE(bench_exist)
+
+using namespace kvc;
 
 BOOST_AUTO_TEST_CASE(keys_are_64_digits_and_different) {
   BOOST_TEST(perf::exist_key(1).size() == 64U);

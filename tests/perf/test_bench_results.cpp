@@ -14,6 +14,8 @@
 #include "perf/bench_stolen.hpp"
 #include "perf/bench_summary.hpp"
 
+BOOST_AUTO_TEST_SUITE(bench_results)
+
 using namespace kvc;
 
 namespace {
@@ -37,8 +39,6 @@ std::string fault_of(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bench_results)
 
 BOOST_AUTO_TEST_CASE(several_runs_give_median_least_and_greatest) {
   const perf::bench_summary odd({report_of(3, 7), report_of(1, 7), report_of(8, 7)});

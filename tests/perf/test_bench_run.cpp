@@ -5,6 +5,8 @@
 #include "perf/bench_modes.hpp"
 #include "perf/bench_run.hpp"
 
+BOOST_AUTO_TEST_SUITE(bench_run)
+
 using namespace kvc;
 
 namespace {
@@ -14,8 +16,6 @@ void tell_process(const perf::bench_setup&, perf::bench_report& report) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bench_run)
 
 BOOST_AUTO_TEST_CASE(inherits_nothing_from_what_was_measured_before) {
   const perf::bench_mode mode{.name = "told", .about = "", .shape = tell_process};

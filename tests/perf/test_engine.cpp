@@ -11,6 +11,8 @@
 #include "perf/sim_mix.hpp"
 #include "perf/sim_tokens.hpp"
 
+BOOST_AUTO_TEST_SUITE(sim_engine)
+
 using namespace kvc;
 
 namespace {
@@ -94,8 +96,6 @@ sim::turn make(std::vector<std::uint64_t> ids, std::uint32_t input, std::uint32_
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_engine)
 
 BOOST_AUTO_TEST_CASE(behaves_like_a_naive_cache_on_random_traffic) {
   // The engine is the truth the service is measured against, so its own cleverness must not decide what is true.

@@ -12,6 +12,8 @@
 #include "perf/http_questions.hpp"
 #include "perf/http_run.hpp"
 
+BOOST_AUTO_TEST_SUITE(http_bench)
+
 using namespace kvc;
 
 namespace {
@@ -38,8 +40,6 @@ perf::http_load_plan small_plan() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(http_bench)
 
 BOOST_AUTO_TEST_CASE(a_small_run_measures_everything) {
   // The benchmark must not rot. That the index holds what the engines do, and that every answer is 200, is checked by the run itself.

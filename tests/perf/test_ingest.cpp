@@ -12,6 +12,8 @@
 #include "perf/ingest_publisher.hpp"
 #include "perf/ingest_run.hpp"
 
+BOOST_AUTO_TEST_SUITE(ingest)
+
 using namespace kvc;
 
 namespace {
@@ -42,8 +44,6 @@ std::string fault_of(std::vector<std::string> words) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(ingest)
 
 BOOST_AUTO_TEST_CASE(a_small_run_measures_everything) {
   // The benchmark must not rot. That the index holds what the engines do is checked by the run itself.

@@ -12,6 +12,8 @@
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/held_port.hpp"
 
+BOOST_AUTO_TEST_SUITE(mp_chaos)
+
 using namespace kvc;
 
 namespace {
@@ -61,8 +63,6 @@ void require_agreement(const sim::mp_outcome& outcome) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(mp_chaos)
 
 BOOST_AUTO_TEST_CASE(without_trouble_the_ledger_is_what_lies_in_the_storage) {
   // The measure of the rest: where nothing is lost, nothing may be missing, and no prefetch may fail.

@@ -7,6 +7,8 @@
 #include "perf/sim_mp_options.hpp"
 #include "perf/sim_mp_wire.hpp"
 
+BOOST_AUTO_TEST_SUITE(sim_mp_parts)
+
 using namespace kvc;
 using kind = sim::mp_event::kind;
 
@@ -23,8 +25,6 @@ std::string order(const sim::mp_model& model, const std::string& salt = "s") {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_mp_parts)
 
 BOOST_AUTO_TEST_CASE(the_model_keeps_order_and_bytes_as_the_spec_says) {
   // The judge of every run of stand-in servers: told by hand once.

@@ -10,6 +10,8 @@
 #include "perf/bench_positional.hpp"
 #include "perf/sim_mix.hpp"
 
+BOOST_AUTO_TEST_SUITE(bench_positional)
+
 using namespace kvc;
 
 namespace {
@@ -49,8 +51,6 @@ depths ask(const perf::bench_positional& index, const chain& asked) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bench_positional)
 
 BOOST_AUTO_TEST_CASE(finds_where_each_worker_leaves_a_chain) {
   // Depths on, before and behind checkpoints, and at the end of the query.

@@ -18,6 +18,8 @@
 #include "perf/sim_dialect.hpp"
 #include "perf/sim_publisher.hpp"
 
+BOOST_AUTO_TEST_SUITE(sim_publisher)
+
 using namespace kvc;
 namespace asio = boost::asio;
 
@@ -102,8 +104,6 @@ struct replay_asker {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_publisher)
 
 BOOST_AUTO_TEST_CASE(every_full_form_is_understood_by_the_service) {
   // The simulator is only worth something when it speaks what real engines speak; the service's decoder is tested against their samples.

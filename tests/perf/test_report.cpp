@@ -20,6 +20,8 @@
 #include "perf/sim_dialect.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+BOOST_AUTO_TEST_SUITE(reporting)
+
 using namespace kvc;
 
 namespace {
@@ -60,8 +62,6 @@ perf::report_plan round_plan() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(reporting)
 
 BOOST_AUTO_TEST_CASE(decoding_is_measured_in_every_form) {
   const auto measured = perf::run_codec(small_micro());

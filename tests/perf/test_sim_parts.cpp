@@ -16,6 +16,8 @@
 #include "perf/sim_memory_watch.hpp"
 #include "perf/sim_poison.hpp"
 
+BOOST_AUTO_TEST_SUITE(sim_parts)
+
 using namespace kvc;
 
 namespace {
@@ -61,8 +63,6 @@ sim::memory_watch watch_of(const std::vector<std::uint64_t>& samples) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_parts)
 
 BOOST_AUTO_TEST_CASE(poison_is_left_out_and_its_neighbours_are_read) {
   // Of every kind: the batch stays readable, its own event is there, and what was put in is counted as rejected.

@@ -8,6 +8,8 @@
 #include "perf/sim_store_play.hpp"
 #include "tests/support/net/store_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(store_chaos)
+
 using namespace kvc;
 using namespace std::chrono_literals;
 
@@ -54,8 +56,6 @@ void require_agreement(const sim::store_outcome& outcome) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_chaos)
 
 BOOST_AUTO_TEST_CASE(without_trouble_probes_say_what_the_store_has) {
   // The measure of the rest, in each generation: where nothing is lost, nothing may be unknown, and prefetches bring things back.

@@ -19,6 +19,8 @@
 #include "perf/sim_store_cluster.hpp"
 #include "tests/support/net/raw_client.hpp"
 
+BOOST_AUTO_TEST_SUITE(sim_store_cluster)
+
 using namespace kvc;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -142,8 +144,6 @@ class listener {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_store_cluster)
 
 BOOST_AUTO_TEST_CASE(two_look_ups_bring_what_is_on_ssd_back_to_memory) {
   running_store running(small_store());

@@ -11,6 +11,8 @@
 #include "perf/sim_store_voice.hpp"
 #include "perf/sim_store_wire.hpp"
 
+BOOST_AUTO_TEST_SUITE(sim_store_parts)
+
 using namespace kvc;
 using namespace std::chrono_literals;
 using kind = sim::store_change::kind;
@@ -81,8 +83,6 @@ std::string said(store_generation generation, const sim::store_change& change) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_store_parts)
 
 BOOST_AUTO_TEST_CASE(a_put_has_two_phases_and_is_told_at_its_end) {
   sim::store_storage storage(small_rules());

@@ -10,6 +10,8 @@
 #include "perf/sim_store_probe.hpp"
 #include "tests/support/net/store_fixture.hpp"
 
+BOOST_AUTO_TEST_SUITE(store_races)
+
 using namespace kvc;
 using namespace std::chrono_literals;
 
@@ -115,8 +117,6 @@ constexpr const char* joined = R"({"exists":1,"prefetch":"joined"})";
 constexpr const char* suppressed = R"({"exists":1,"prefetch":"suppressed"})";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(store_races)
 
 BOOST_AUTO_TEST_CASE(a_put_that_lands_first_ends_the_promotion) {
   race with(slow_store());

@@ -22,6 +22,8 @@
 #include "tests/support/strict_model.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(index_stress)
+
 namespace {
 
 using namespace kvc::core;
@@ -182,8 +184,6 @@ std::uint64_t read_all(std::uint64_t seed, const core::catalog& all, const std::
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(index_stress)
 
 BOOST_AUTO_TEST_CASE(writers_and_readers_at_once_then_equal_to_the_model) {
   // Lanes share the index, the catalog's view, counters and states, and nothing else; a race here is a wrong answer in production.

@@ -18,6 +18,8 @@
 #include "tests/support/pool_scene.hpp"
 
 namespace kvc::test::pools {
+BOOST_AUTO_TEST_SUITE(name_board_stress)
+
 namespace {
 
 constexpr std::size_t engines = 3;
@@ -49,8 +51,6 @@ class inbox {
 words content(std::uint64_t name) {
   return {static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name)};
 }
-
-BOOST_AUTO_TEST_SUITE(name_board_stress)
 
 BOOST_AUTO_TEST_CASE(names_are_explained_across_lanes) {
   // Every store of an engine is told of, or found when it is asked for: no order of the two may lose a name.

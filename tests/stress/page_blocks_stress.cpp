@@ -16,6 +16,8 @@
 #include "core/page_blocks.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(page_blocks_stress)
+
 namespace {
 
 using core::page_blocks;
@@ -74,8 +76,6 @@ class block_user {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(page_blocks_stress)
 
 BOOST_AUTO_TEST_CASE(blocks_stay_apart_while_pages_come_and_go) {
   constexpr std::size_t threads = 4;

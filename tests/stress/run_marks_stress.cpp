@@ -15,6 +15,8 @@
 #include "core/run_walk.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(run_marks_stress)
+
 namespace {
 
 using namespace kvc::core;
@@ -81,8 +83,6 @@ struct scene {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(run_marks_stress)
 
 BOOST_AUTO_TEST_CASE(hashes_are_right_whoever_writes_them_down) {
   for (std::uint64_t round = 1; round <= 10; ++round) {

@@ -13,6 +13,8 @@
 #include "tests/support/real_worker.hpp"
 
 namespace kvc::test {
+BOOST_AUTO_TEST_SUITE(shared_run_stress)
+
 namespace {
 
 using namespace kvc::core;
@@ -29,8 +31,6 @@ store_step new_prompt(std::uint64_t number) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(shared_run_stress)
 
 BOOST_AUTO_TEST_CASE(every_worker_of_every_lane_holds_a_new_prompt_at_once) {
   core::catalog all;
