@@ -25,8 +25,6 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_reserved = 64U << 10;  ///< bytes of an answer, before it is known how long it gets
-/// Bytes of a body that are read in a turn of a lane: a prompt of some hundred thousand tokens, in a millisecond as a rule.
-constexpr std::size_t most_read_in_a_turn = std::size_t{1} << 20;
 
 /// Whether an answer is about the whole fleet, so that it takes as long as that is large.
 bool is_about_all(endpoint which) {
@@ -81,7 +79,7 @@ http_plan api_service::plan(const http_request& head) {
 }
 
 bool api_service::has_to_wait(lane&, const http_request& request, const http_plan& plan) {
-  return is_query(static_cast<endpoint>(plan.handler)) && request.body.size() > most_read_in_a_turn;
+  return is_query(static_cast<endpoint>(plan.handler)) && request.body.size() > most_read_by_lane;
 }
 
 http_reply api_service::answer_query_request(lane& here, const http_request& request, bool by_hash) {
@@ -140,7 +138,7 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
 asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
   auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form);
   checked unreadable;
-  if (request.body.size() <= most_read_in_a_turn) {
+  if (request.body.size() <= most_read_by_lane) {
     unreadable = batch->read(request.body_form);
   } else {
     unreadable = co_await beside_.run([&] { return batch->read(request.body_form); });
@@ -161,7 +159,7 @@ asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& 
     co_return page;
   }
   const wire_form form = request.answer_form;
-  const bool is_long = request.body.size() > most_read_in_a_turn;
+  const bool is_long = request.body.size() > most_read_by_lane;
   const auto own = is_long ? std::make_unique<request_document>() : nullptr;
   request_document& document = is_long ? *own : scratches_[here.index()]->document;  // the latter not used after the first wait
   const auto read = [&] { return document.read(request.body, request.body_form, request_document::shape::single); };

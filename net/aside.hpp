@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,10 @@
 namespace kvc::net {
 
 namespace asio = boost::asio;
+
+/// Bytes of a body that are read in a turn of a lane: a prompt of some hundred thousand tokens, in a millisecond as a rule. What is longer is
+/// read aside.
+inline constexpr std::size_t most_read_by_lane = std::size_t{1} << 20;
 
 /// One thread for pure work that takes many milliseconds, such as reading a body of megabytes. It begins with the first piece of work, and
 /// gives way to lanes on a busy machine.
@@ -44,6 +49,13 @@ class aside_thread {
     const auto there = executor();
     co_return co_await asio::co_spawn(there, carried_out(std::move(work)),
                                       asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+  }
+
+  /// As `run` if the work is long; else it is done at once, in the turn of the caller.
+  template <class Work>
+  auto run_if(bool is_long, Work work) -> asio::awaitable<decltype(work())> {
+    if (!is_long) co_return work();
+    co_return co_await run(std::move(work));
   }
 
   /// Destroys something large there.

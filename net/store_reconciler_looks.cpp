@@ -195,7 +195,12 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
     const std::size_t keys = next.keys.size();
     const bool is_to_be_greeted = keys == 0 && !is_reachable(target->backend);
     if (keys != 0 || is_to_be_greeted) {
-      const bool is_answered = is_to_be_greeted ? co_await greet(*target) : co_await look_at(*target, std::move(next));
+      bool is_answered = false;
+      if (is_to_be_greeted) {
+        is_answered = co_await greet(*target);
+      } else {
+        is_answered = co_await look_at(*target, std::move(next));
+      }
       away = is_answered ? between_looks : std::min(away * 2, longest_away);
       rest = std::max<steady::duration>(away == between_looks ? steady::duration() : away,
                                         std::chrono::microseconds(keys * 1'000'000 / settings_.reconcile_rate));

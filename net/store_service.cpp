@@ -59,6 +59,22 @@ core::object_table::options table_options(const store_settings& settings) {
 
 }  // namespace
 
+namespace {
+
+/// The body of a registration, read.
+struct store_body {
+  request_document document;
+  store_registration wanted;
+  checked wrong;
+
+  void read(const http_request& request) {
+    wrong = document.read(request.body, request.body_form, request_document::shape::single);
+    if (!wrong) wrong = read_store(document, document.items().front(), wanted);
+  }
+};
+
+}  // namespace
+
 struct store_service::scratch {
   explicit scratch(object_shelves& objects, promotion_service& promotions, store_reconciler& truth, std::size_t longest_key)
       : lookup(objects, promotions, truth, longest_key) {}
@@ -132,6 +148,7 @@ http_plan store_service::plan(const http_request& head) {
 
 bool store_service::has_to_wait(lane& here, const http_request& request, const http_plan& plan) {
   if (plan.handler != probe) return false;
+  if (request.body.size() > most_read_by_lane) return true;
   scratch& reused = *scratches_[here.index()];
   reused.wrong = read_probe(request, reused);
   const bool waits = !reused.wrong && reused.request.wait_ms != 0;
@@ -184,9 +201,21 @@ http_reply store_service::answer_now(lane& here, const http_request& request, co
 }
 
 /// Memory of its own, because other probes of the lane are answered meanwhile.
-asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http_request& request) {
-  scratch own(objects_, promotions_, truth_, settings_.max_key_bytes);
-  if (const checked wrong = read_probe(request, own)) co_return reply_with(*wrong, request.answer_form);
+asio::awaitable<http_reply> store_service::answer_alone(lane& here, const http_request& request) {
+  auto own = std::make_unique<scratch>(objects_, promotions_, truth_, settings_.max_key_bytes);
+  const bool is_long = request.body.size() > most_read_by_lane;
+  own->wrong = co_await beside_.run_if(is_long, [&] { return read_probe(request, *own); });
+  http_reply reply;
+  if (own->wrong) {
+    reply = reply_with(*own->wrong, request.answer_form);
+  } else {
+    reply = co_await probe_and_wait(here, request, *own);
+  }
+  if (is_long) beside_.drop(std::move(own));  // giving it back takes its time as well
+  co_return reply;
+}
+
+asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http_request& request, scratch& own) {
   const auto wait = std::make_shared<promotion_wait>(here);
   const struct leaving {
     lane& here;
@@ -219,7 +248,7 @@ asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http
 }
 
 asio::awaitable<http_reply> store_service::answer(lane& here, const http_request& request, const http_plan& plan) {
-  if (plan.handler == probe) co_return co_await probe_and_wait(here, request);
+  if (plan.handler == probe) co_return co_await answer_alone(here, request);
   lane& home = lanes_.at(0);
   if (&here == &home) co_return co_await carry_out(request, plan.handler);
   // The request outlives the call, and the caller waits.
@@ -230,7 +259,7 @@ asio::awaitable<http_reply> store_service::answer(lane& here, const http_request
 asio::awaitable<http_reply> store_service::carry_out(const http_request& request, std::uint8_t handler) {
   switch (handler) {
     case add_store:
-      co_return register_store(request);
+      co_return co_await register_store(request);
     case drop_store:
       co_return unregister_store(request);
     default:
@@ -286,14 +315,16 @@ asio::awaitable<void> store_service::let_go(std::string backend) {
   if (const auto number = objects_.find(backend)) objects_.doubt(*number);
 }
 
-http_reply store_service::register_store(const http_request& request) {
-  request_document document;
-  store_registration wanted;
-  checked wrong = document.read(request.body, request.body_form, request_document::shape::single);
-  if (!wrong) wrong = read_store(document, document.items().front(), wanted);
-  if (wrong) return reply_with(*wrong, request.answer_form);
+asio::awaitable<http_reply> store_service::register_store(const http_request& request) {
+  auto read = std::make_unique<store_body>();
+  const bool is_long = request.body.size() > most_read_by_lane;
+  (void)co_await beside_.run_if(is_long, [&] { return read->read(request), true; });
+  const checked wrong = read->wrong;
+  const store_registration wanted = std::move(read->wanted);
+  if (is_long) beside_.drop(std::move(read));
+  if (wrong) co_return reply_with(*wrong, request.answer_form);
   const std::optional<added> outcome = add(wanted);
-  if (!outcome) return reply_with(refusal{refusal_kind::overloaded, "there are too many backends"}, request.answer_form);
+  if (!outcome) co_return reply_with(refusal{refusal_kind::overloaded, "there are too many backends"}, request.answer_form);
   std::string body;
   answer_writer out(body, request.answer_form);
   out.object(4);
@@ -302,7 +333,7 @@ http_reply store_service::register_store(const http_request& request) {
   out.member("changed", outcome->changed);
   out.member("replaced", outcome->replaced);
   out.end_object();
-  return ok_reply(std::move(body), request.answer_form);
+  co_return ok_reply(std::move(body), request.answer_form);
 }
 
 http_reply store_service::unregister_store(const http_request& request) {

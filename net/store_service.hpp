@@ -9,6 +9,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "net/aside.hpp"
 #include "net/exist_lookup.hpp"
 #include "net/http_service.hpp"
 #include "net/object_shelves.hpp"
@@ -25,7 +26,7 @@ namespace kvc::net {
 /// Owner of the tables, the promotions and the registered stores; serves /exist and /stores.
 ///
 /// Life cycle: construct before the fleet, whose streams fill the tables; `start` once the lanes run; destroyed after they have stopped.
-/// Lane: probes are answered on the lane that read them; stores belong to the home lane, the first.
+/// Lane: probes are answered on the lane that read them, long bodies are read beside the lanes; stores belong to the home lane, the first.
 class store_service final : public http_service {
  public:
   store_service(runtime& lanes, store_settings settings);
@@ -53,10 +54,11 @@ class store_service final : public http_service {
 
   [[nodiscard]] checked read_probe(const http_request& request, scratch& with) const;
   [[nodiscard]] http_reply probe_reply(lane& here, const scratch& from, wire_form form) const;
-  [[nodiscard]] asio::awaitable<http_reply> probe_and_wait(lane& here, const http_request& request);
+  [[nodiscard]] asio::awaitable<http_reply> answer_alone(lane& here, const http_request& request);
+  [[nodiscard]] asio::awaitable<http_reply> probe_and_wait(lane& here, const http_request& request, scratch& own);
 
   // Home lane.
-  [[nodiscard]] http_reply register_store(const http_request& request);
+  [[nodiscard]] asio::awaitable<http_reply> register_store(const http_request& request);
   [[nodiscard]] http_reply unregister_store(const http_request& request);
   [[nodiscard]] http_reply list_stores(const http_request& request) const;
   [[nodiscard]] asio::awaitable<http_reply> carry_out(const http_request& request, std::uint8_t handler);
@@ -77,6 +79,7 @@ class store_service final : public http_service {
   query_prefetch queries_;
   std::map<std::string, registered, std::less<>> stores_;  ///< home lane
   std::vector<std::unique_ptr<scratch>> scratches_;        ///< by lane; each touched on its lane only
+  aside_thread beside_;                                    ///< for every lane
 };
 
 /// Whether a path belongs to this service.

@@ -1,31 +1,20 @@
 // What takes long is done beside the lanes: pages about the whole fleet, and the reading of long bodies.
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/beside.hpp"
 
 BOOST_AUTO_TEST_SUITE(api_beside)
 
 namespace {
 
 using kvc::test::api_fixture;
+using kvc::test::has_thread_beside;
+using kvc::test::more_than_a_turn;
 using kvc::test::raw_answer;
-
-constexpr std::size_t more_than_a_turn = (std::size_t{1} << 20) + 1;
-
-/// Whether the process has the thread, which begins with the first piece of work for it.
-bool has_thread_beside() {
-  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string name;
-    std::getline(std::ifstream(each.path() / "comm"), name);
-    if (name == "aside") return true;
-  }
-  return false;
-}
 
 struct row {
   const char* path;
