@@ -57,10 +57,6 @@ core::object_table::options table_options(const store_settings& settings) {
   return with;
 }
 
-}  // namespace
-
-namespace {
-
 /// The body of a registration, read.
 struct store_body {
   request_document document;
