@@ -193,10 +193,11 @@ void stub_mp_server::hold() {
   state_->is_late = false;
 }
 
-void stub_mp_server::delay() {
+std::size_t stub_mp_server::delay() {
   const std::lock_guard locked(state_->guard);
   state_->is_held = true;
   state_->is_late = true;
+  return state_->requests.size();
 }
 
 void stub_mp_server::cut() {

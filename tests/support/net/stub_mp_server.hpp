@@ -35,8 +35,8 @@ class stub_mp_server {
 
   /// Takes requests but leaves them unanswered until `resume`.
   void hold();
-  /// Answers requests as things are when they come, and sends the answers with `resume` only.
-  void delay();
+  /// Answers requests as things are when they come, and sends the answers with `resume` only. Answers how many had come before.
+  std::size_t delay();
   void resume();
   /// Closes the connections on which something is held.
   void cut();
