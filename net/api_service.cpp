@@ -137,12 +137,8 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
 
 asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
   auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form);
-  checked unreadable;
-  if (request.body.size() <= most_read_by_lane) {
-    unreadable = batch->read(request.body_form);
-  } else {
-    unreadable = co_await beside_.run([&] { return batch->read(request.body_form); });
-  }
+  const bool is_long = request.body.size() > most_read_by_lane;
+  const checked unreadable = co_await beside_.run_if(is_long, [&] { return batch->read(request.body_form); });
   if (unreadable) co_return reply_with(*unreadable, request.answer_form);
   std::string body;
   if (co_await batch->write_some(here, body, batch_answer::longest_whole)) co_return ok_reply(std::move(body), request.answer_form);
@@ -162,13 +158,8 @@ asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& 
   const bool is_long = request.body.size() > most_read_by_lane;
   const auto own = is_long ? std::make_unique<request_document>() : nullptr;
   request_document& document = is_long ? *own : scratches_[here.index()]->document;  // the latter not used after the first wait
-  const auto read = [&] { return document.read(request.body, request.body_form, request_document::shape::single); };
-  checked unreadable;
-  if (is_long) {
-    unreadable = co_await beside_.run(read);
-  } else {
-    unreadable = read();
-  }
+  const checked unreadable = co_await beside_.run_if(
+      is_long, [&] { return document.read(request.body, request.body_form, request_document::shape::single); });
   if (unreadable) co_return reply_with(*unreadable, form);
   if (asked == endpoint::register_publisher) {
     registration_request wanted;

@@ -6,7 +6,7 @@
 #   app     no perf, tests, and no protocol library
 #   perf    no app, tests; protocol libraries only through net
 #   a source includes the header of its own name first, so that compiling it shows that the header needs nothing before it
-#   nothing is awaited in a conditional expression
+#   nothing is awaited in a conditional expression; no two test files of a room have one suite
 #   one file (or the few named) per third-party library, and one for the environment; the benchmarks' references are a second
 cmake_minimum_required(VERSION 3.25)
 if(NOT DEFINED ROOT)
@@ -119,6 +119,23 @@ foreach(room core net app perf tests)
       message(SEND_ERROR "${name}: ${first}\n  a source includes the header of its own name first")
       math(EXPR faults "${faults} + 1")
     endif()
+  endforeach()
+endforeach()
+
+# Some test files of a room are compiled together, so that two which share a suite would share the names they have for themselves.
+foreach(room core net app perf system chaos)
+  file(GLOB sources RELATIVE "${ROOT}" "${ROOT}/tests/${room}/*.cpp")
+  set(suites)
+  foreach(name IN LISTS sources)
+    file(STRINGS "${ROOT}/${name}" opened REGEX "^BOOST_[A-Z]+_TEST_SUITE\\(")
+    foreach(line IN LISTS opened)
+      string(REGEX REPLACE "^[^(]*\\(([a-z0-9_]+).*" "\\1" suite "${line}")
+      if(suite IN_LIST suites)
+        message(SEND_ERROR "${name}: ${suite}\n  another file of the room has this suite")
+        math(EXPR faults "${faults} + 1")
+      endif()
+      list(APPEND suites ${suite})
+    endforeach()
   endforeach()
 endforeach()
 

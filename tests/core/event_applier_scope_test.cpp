@@ -8,7 +8,7 @@
 
 #include "tests/support/applier_stream.hpp"
 
-BOOST_AUTO_TEST_SUITE(event_applier)
+BOOST_AUTO_TEST_SUITE(event_applier_scopes)
 
 namespace {
 

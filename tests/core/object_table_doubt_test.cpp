@@ -10,7 +10,7 @@
 #include "core/object_table.hpp"
 
 namespace kvc::test {
-BOOST_AUTO_TEST_SUITE(object_tables)
+BOOST_AUTO_TEST_SUITE(object_table_doubts)
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "core/stream_fsm.hpp"
 #include "tests/core/told_stream.hpp"
 
-BOOST_AUTO_TEST_SUITE(stream_fsm)
+BOOST_AUTO_TEST_SUITE(stream_fsm_generations)
 
 namespace {
 

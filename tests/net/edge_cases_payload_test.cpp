@@ -3,7 +3,7 @@
 
 #include "tests/net/heard_stream.hpp"
 
-BOOST_AUTO_TEST_SUITE(edge_cases)
+BOOST_AUTO_TEST_SUITE(edge_cases_of_payloads)
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "net/zmq_frames.hpp"
 #include "tests/net/heard_stream.hpp"
 
-BOOST_AUTO_TEST_SUITE(edge_cases)
+BOOST_AUTO_TEST_SUITE(edge_cases_of_streams)
 
 namespace {
 
