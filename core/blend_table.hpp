@@ -116,9 +116,11 @@ class blend_table final : private named_records {
     std::string_view key{};
     std::optional<packed_text> packed{};
   };
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const override;
-  void expect_at(unsigned step, std::uint32_t object) const noexcept override {
-    if (step == 1) objects_.prefetch(object);
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const;
+  void hashes_at(std::span<const std::uint32_t> objects, std::uint64_t* hashes) const override {
+    hash_in_turn<1>(
+        objects, hashes, [this](unsigned, std::uint32_t object) { objects_.prefetch(object); },
+        [this](std::uint32_t object) { return hash_at(object); });
   }
   bool insert(std::uint32_t in, const newcomer& one, std::uint64_t old_st);
   void erase(std::uint32_t id);

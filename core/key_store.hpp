@@ -63,9 +63,10 @@ class key_store final : private named_records {
   }
 
  private:
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t id) const override { return key_digest(key_of(id)); }
-  void expect_at(unsigned step, std::uint32_t id) const noexcept override {
-    if (step == 1) records_.prefetch(id);
+  void hashes_at(std::span<const std::uint32_t> ids, std::uint64_t* hashes) const override {
+    hash_in_turn<1>(
+        ids, hashes, [this](unsigned, std::uint32_t id) { records_.prefetch(id); },
+        [this](std::uint32_t id) { return key_digest(key_of(id)); });
   }
 
   slab<tracked_key> records_;

@@ -27,23 +27,24 @@ std::uint32_t lane_names::place_of(std::uint32_t list, std::uint32_t index) cons
   return number_for(list, index) << part_bits | index % part_names;
 }
 
-std::uint64_t lane_names::hash_at(std::uint32_t place) const {
-  const name_spot spot = spot_at(place);
-  const naming& list = at(spot.list);
-  return name_hasher(list.space)(list.names[spot.offset - list.first]);
-}
-
-void lane_names::expect_at(unsigned step, std::uint32_t place) const noexcept {
-  const naming& entry = at(place >> part_bits);
-  if (step == 1) {
-    bring_within_reach(&entry);
-  } else if (entry.goes_on_for == naming::no_list) {
-    if (step == 2) bring_within_reach(entry.names + place % part_names);
-  } else if (step == 2) {
-    bring_within_reach(&at(entry.goes_on_for));
-  } else {
-    bring_within_reach(at(entry.goes_on_for).names + entry.first * part_names + place % part_names);
-  }
+void lane_names::hashes_at(std::span<const std::uint32_t> places, std::uint64_t* hashes) const {
+  const auto expect = [this](unsigned step, std::uint32_t place) {
+    const naming& entry = at(place >> part_bits);
+    if (step == 1) {
+      bring_within_reach(&entry);
+    } else if (entry.goes_on_for == naming::no_list) {
+      if (step == 2) bring_within_reach(entry.names + place % part_names);
+    } else if (step == 2) {
+      bring_within_reach(&at(entry.goes_on_for));
+    } else {
+      bring_within_reach(at(entry.goes_on_for).names + entry.first * part_names + place % part_names);
+    }
+  };
+  hash_in_turn<3>(places, hashes, expect, [this](std::uint32_t place) {
+    const name_spot spot = spot_at(place);
+    const naming& list = at(spot.list);
+    return name_hasher(list.space)(list.names[spot.offset - list.first]);
+  });
 }
 
 std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name) const {

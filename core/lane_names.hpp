@@ -139,8 +139,7 @@ class lane_names final : private named_records {
   static_assert(most_handed_over <= part_names);
   static constexpr std::uint32_t most_lists = 1U << 24;  ///< a place in the table has 8 bits for the name and 24 for the list
 
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override;
-  void expect_at(unsigned step, std::uint32_t place) const noexcept override;
+  void hashes_at(std::span<const std::uint32_t> places, std::uint64_t* hashes) const override;
   [[nodiscard]] name_spot spot_at(std::uint32_t place) const noexcept;
   /// The number, of a list or a further one, under which name number `index` of a list is found.
   [[nodiscard]] std::uint32_t number_for(std::uint32_t list, std::uint32_t index) const noexcept;

@@ -38,6 +38,10 @@ std::uint64_t layout_table::hash_at(std::uint32_t id) const {
   return layout_digest(key);
 }
 
+void layout_table::hashes_at(std::span<const std::uint32_t> ids, std::uint64_t* hashes) const {
+  for (const std::uint32_t id : ids) *hashes++ = hash_at(id);  // few
+}
+
 void layout_table::fill(std::uint32_t id, object_key& key) const noexcept {
   const layout& one = layouts_[id];
   key.model = one.model;

@@ -39,8 +39,8 @@ class layout_table final : private named_records {
     std::uint64_t keys = 0;
   };
 
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t id) const override;
-  void expect_at(unsigned, std::uint32_t) const noexcept override {}  // few
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t id) const;
+  void hashes_at(std::span<const std::uint32_t> ids, std::uint64_t* hashes) const override;
 
   std::deque<layout> layouts_;
   std::vector<std::uint32_t> free_;

@@ -44,14 +44,27 @@ class name_hasher {
 /// What the places of a table lead to. A table keeps 15 bits of each hash, and asks here for the whole where it divides.
 class named_records {
  public:
-  /// The hash under which `place` was added.
-  [[nodiscard]] virtual std::uint64_t hash_at(std::uint32_t place) const = 0;
-  /// Brings near what `hash_at` will need: steps 1 to 3, each some hundred nanoseconds after the one before.
-  virtual void expect_at(unsigned step, std::uint32_t place) const noexcept = 0;
+  /// Writes down, from `hashes` on, the hash under which each of `places` was added. There are some thousand places at most, in no order,
+  /// so that many can be asked for at once: see `hash_in_turn`.
+  virtual void hashes_at(std::span<const std::uint32_t> places, std::uint64_t* hashes) const = 0;
 
  protected:
   ~named_records() = default;
 };
+
+/// `named_records::hashes_at` for records of which `hash_at(place)` tells one hash, and `expect_at(step, place)` brings near what that will
+/// need, in steps from 1 to `steps`, each of which uses what the one before has brought.
+template <unsigned steps, class ExpectAt, class HashAt>
+void hash_in_turn(std::span<const std::uint32_t> places, std::uint64_t* hashes, ExpectAt expect_at, HashAt hash_at) {
+  constexpr std::size_t ahead = 16;  // of each step; about as many lines as a CPU waits for at once in all
+  for (std::size_t i = 0; i < places.size() + steps * ahead; ++i) {
+    for (unsigned step = 1; step <= steps; ++step) {
+      const std::size_t at = i - (step - 1) * ahead;  // beyond all of them before the first has come so far
+      if (at < places.size()) expect_at(step, places[at]);
+    }
+    if (i >= steps * ahead) hashes[i - steps * ahead] = hash_at(places[i - steps * ahead]);
+  }
+}
 
 /// Places, which are numbers of the caller's, by the 64-bit hash of the name written down there. One cache line is touched per key.
 ///
@@ -59,8 +72,8 @@ class named_records {
 /// Buckets lie in segments of 128; a full segment is divided in two by one more leading bit of the hash, so that growth moves some 1,100
 /// entries at a time and never the whole table. A tag is the 15 bits behind a multiple of four leading ones, so that it tells the next bit
 /// to divide by, and at least 11 that the segment does not; at every fourth division tags are made anew from the names, as is at any
-/// division what does not stand in its own bucket. What is counted per segment lies apart, where it stays near. Names that come or go
-/// together do so in one pass over their lines, and only those that need more than one line take the general way. Two sparse halves
+/// division what stands more than one bucket from its own. What is counted per segment lies apart, where it stays near. Names that come or
+/// go together do so in one pass over their lines, and only those that need more than one line take the general way. Two sparse halves
 /// become one segment again where the owner asks for it, the last segment moves to the place of the one that went, and so a table
 /// gives back what a peak took.
 /// Lane: belongs to one lane.
@@ -133,17 +146,26 @@ class name_table {
   static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
   static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
   static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
+  static constexpr std::size_t small_table = 32;   ///< segments that lie by themselves
   static constexpr std::size_t looked_ahead = 32;  ///< names: about as many lines as a CPU waits for at once
 
   struct alignas(64) bucket {
     std::array<std::uint16_t, ways> tags{};  ///< 0: empty
     std::uint16_t passed_on = 0;             ///< entries that went on to a later bucket: four counts of four bits, by two bits of the tag
-    std::uint16_t guests = 0;                ///< bit per way: an entry from an earlier bucket
+    std::uint16_t guests = 0;                ///< bit per way: an entry from an earlier bucket; and whether one has `come_far`
     std::array<std::uint32_t, ways> places{};
+
+    static constexpr unsigned come_far = 1U << ways;  ///< some guest found more than one bucket full
 
     void clear(std::size_t way) noexcept {
       tags[way] = 0;
-      if (guests != 0) guests = static_cast<std::uint16_t>(guests & ~(1U << way));
+      if (guests == 0) return;
+      const unsigned others = guests & ~(1U << way);
+      guests = static_cast<std::uint16_t>(others == come_far ? 0 : others);
+    }
+    /// Marks an entry that came here after so many full buckets.
+    void welcome(std::size_t way, std::size_t full) noexcept {
+      guests = static_cast<std::uint16_t>(guests | 1U << way | (full > 1 ? come_far : 0U));
     }
     /// The bits of `passed_on` that count entries with such a tag.
     static constexpr unsigned count_of(std::uint16_t tag) noexcept { return 0xFU << ((tag & 6U) << 1); }
@@ -220,6 +242,9 @@ class name_table {
   /// neighbours.
   static std::size_t bucket_behind(std::size_t at, std::uint16_t tag) noexcept {
     return (at + (tag >> 4 | 1U)) % buckets;
+  }
+  static std::size_t bucket_before(std::size_t at, std::uint16_t tag) noexcept {
+    return (at - (tag >> 4 | 1U)) % buckets;
   }
 
   [[nodiscard]] std::uint64_t directory_word(std::uint64_t hash) const noexcept {

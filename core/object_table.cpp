@@ -63,12 +63,11 @@ std::uint64_t object_table::hash_at(std::uint32_t object) const {
   return digest(records_[object].owner, key(object));
 }
 
-void object_table::expect_at(unsigned step, std::uint32_t object) const noexcept {
-  if (step == 1) {
-    records_.prefetch(object);
-  } else {
-    bring_near(records_[object].text);
-  }
+void object_table::hashes_at(std::span<const std::uint32_t> objects, std::uint64_t* hashes) const {
+  const auto expect = [this](unsigned step, std::uint32_t object) {
+    step == 1 ? records_.prefetch(object) : bring_near(records_[object].text);
+  };
+  hash_in_turn<2>(objects, hashes, expect, [this](std::uint32_t object) { return hash_at(object); });
 }
 
 std::string_view object_table::key(std::uint32_t object) const noexcept {

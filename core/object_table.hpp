@@ -166,9 +166,10 @@ class object_table final : private named_records {
   /// What the places in the table of blocks lead to: one object of each ring.
   struct block_records final : named_records {
     explicit block_records(const object_table& of) : table(of) {}
-    [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const override { return mixed(table.records_[object].block); }
-    void expect_at(unsigned step, std::uint32_t object) const noexcept override {
-      if (step == 1) table.records_.prefetch(object);
+    void hashes_at(std::span<const std::uint32_t> objects, std::uint64_t* hashes) const override {
+      hash_in_turn<1>(
+          objects, hashes, [this](unsigned, std::uint32_t object) { table.records_.prefetch(object); },
+          [this](std::uint32_t object) { return mixed(table.records_[object].block); });
     }
     const object_table& table;
   };
@@ -185,8 +186,8 @@ class object_table final : private named_records {
   [[nodiscard]] std::uint32_t give_way();
 
   [[nodiscard]] static std::uint64_t digest(std::uint32_t owner, std::string_view key);
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const override;
-  void expect_at(unsigned step, std::uint32_t object) const noexcept override;
+  [[nodiscard]] std::uint64_t hash_at(std::uint32_t object) const;
+  void hashes_at(std::span<const std::uint32_t> objects, std::uint64_t* hashes) const override;
 
   [[nodiscard]] std::span<replica_word> words(record& of) const noexcept;
   [[nodiscard]] std::span<const replica_word> words(const record& of) const noexcept;

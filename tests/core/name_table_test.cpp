@@ -20,19 +20,22 @@ class written final : public core::named_records {
  public:
   std::map<std::uint32_t, std::uint64_t> hashes;
 
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override { return hashes.at(place); }
-  void expect_at(unsigned, std::uint32_t) const noexcept override {}
+  void hashes_at(std::span<const std::uint32_t> places, std::uint64_t* at) const override {
+    for (const std::uint32_t place : places) *at++ = hashes.at(place);
+  }
 };
 
 /// Hashes that begin with four zeros, as if they were a sixteenth of the names of a table.
 class a_sixteenth final : public core::named_records {
  public:
-  [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override {
+  [[nodiscard]] static std::uint64_t hash_at(std::uint32_t place) {
     std::uint64_t mixed = (place + 1ULL) * 0x9E37'79B9'7F4A'7C15U;
     mixed = (mixed ^ mixed >> 30) * 0xBF58'476D'1CE4'E5B9U;
     return (mixed ^ mixed >> 27) >> 4;
   }
-  void expect_at(unsigned, std::uint32_t) const noexcept override {}
+  void hashes_at(std::span<const std::uint32_t> places, std::uint64_t* at) const override {
+    for (const std::uint32_t place : places) *at++ = hash_at(place);
+  }
 };
 
 bool has(const core::name_table& table, std::uint64_t hash, std::uint32_t wanted) {
@@ -196,8 +199,9 @@ BOOST_AUTO_TEST_CASE(a_table_gives_back_what_a_peak_took) {
   core::name_table table;
   struct by_place final : core::named_records {
     std::vector<std::uint64_t> hashes;
-    [[nodiscard]] std::uint64_t hash_at(std::uint32_t place) const override { return hashes.at(place); }
-    void expect_at(unsigned, std::uint32_t) const noexcept override {}
+    void hashes_at(std::span<const std::uint32_t> places, std::uint64_t* at) const override {
+      for (const std::uint32_t place : places) *at++ = hashes.at(place);
+    }
   } all;
   std::vector<std::uint32_t> there;
   std::size_t peak = 0;
