@@ -68,6 +68,13 @@ std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, m
 
 }  // namespace
 
+std::optional<seq_hash> partition::told_block(engine_hash name) const {
+  if (!names_->is_in_use()) return std::nullopt;
+  const name_meaning means = names_->meaning_of(name);
+  if (means.what != name_meaning::state::known || means.adapter != adapter_) return std::nullopt;
+  return means.block;
+}
+
 const partition_view* catalog_view::find(const partition_key& key) const {
   const auto found = partitions.find(key);
   return found == partitions.end() ? nullptr : found->second.get();

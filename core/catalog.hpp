@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,6 +47,8 @@ class partition {
   /// What its pools ask of its engines, and the number its adapter has there.
   [[nodiscard]] const std::shared_ptr<name_board>& names() const noexcept { return names_; }
   [[nodiscard]] std::uint16_t adapter() const noexcept { return adapter_; }
+  /// Which of its blocks engines have told the pools that a name means; absent: none, or nobody has asked. Any lane.
+  [[nodiscard]] std::optional<seq_hash> told_block(engine_hash name) const;
 
  private:
   partition_key key_;

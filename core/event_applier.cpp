@@ -215,6 +215,13 @@ void event_applier::answer(const name_question& asked) {
   for (const auto& [whose, each] : others_) each->answer(asked);
 }
 
+void event_applier::follow(const partition& home, std::span<const engine_hash> names, std::vector<seq_hash>& blocks,
+                           std::size_t& budget) const {
+  if (is_pool()) return;
+  home_->follow(home, names, blocks, budget);
+  for (const auto& [whose, each] : others_) each->follow(home, names, blocks, budget);
+}
+
 void event_applier::names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const {
   if (!is_pool()) return;
   home_->pool()->names_of(home, blocks, into);

@@ -97,6 +97,8 @@ class event_applier {
   [[nodiscard]] bool take_questions(std::vector<name_question>& into, std::size_t most);
   /// Tells the board of a question what the stream's workers mean by its names; what they do not hold they say nothing about. For engines.
   void answer(const name_question& asked);
+  /// Goes on along a prompt with what each of the stream's workers knows; see lane_blocks::follow. For engines.
+  void follow(const partition& home, std::span<const engine_hash> names, std::vector<seq_hash>& blocks, std::size_t& budget) const;
   /// Appends the names that the pool has for blocks of a partition; see pool_applier::names_of.
   void names_of(const partition_key& home, std::span<const seq_hash> blocks, std::vector<named_block>& into) const;
   /// Sums over the stream's workers.

@@ -83,6 +83,11 @@ class lane_blocks {
   };
   [[nodiscard]] std::optional<meaning> meaning_of(engine_hash name);
 
+  /// Goes on along a prompt of one partition that is told by the engines' names for its blocks: appends what `names` mean from
+  /// `blocks.size()` on, up to the first that neither this worker nor, for the pools, the partition's name_board knows, and no more than
+  /// `budget` of them, which it lowers. Does nothing for a worker that has never held anything there.
+  void follow(const partition& home, std::span<const engine_hash> names, std::vector<seq_hash>& blocks, std::size_t& budget);
+
   /// Forgets what is held on the media of `which`, in the partitions of `only` (in every one when empty), looking at no more than `budget`
   /// names per call. True when nothing is left to forget. Between the calls of one clearing no other member that changes anything may be
   /// called.

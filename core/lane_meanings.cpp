@@ -1,4 +1,6 @@
-// What lane_blocks tells pools: which blocks the names of an engine mean.
+// What lane_blocks tells of the names of an engine: which blocks they mean. For pools, and for queries by such names.
+#include <algorithm>
+
 #include "core/block_hasher.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/quiescence.hpp"
@@ -10,6 +12,23 @@ std::optional<lane_blocks::meaning> lane_blocks::meaning_of(engine_hash name) {
   const auto here = any_place(name);
   if (!here) return std::nullopt;
   return meaning{homes_[here->home].get(), hash_of(*here)};
+}
+
+void lane_blocks::follow(const partition& home, std::span<const engine_hash> names, std::vector<seq_hash>& blocks, std::size_t& budget) {
+  const auto mine = std::ranges::find(homes_, &home, [](const std::shared_ptr<partition>& each) { return each.get(); });
+  if (mine == homes_.end()) return;
+  const quiescent_scope reading;
+  const auto which = static_cast<std::uint16_t>(mine - homes_.begin());
+  for (; budget != 0 && blocks.size() < names.size(); --budget) {
+    const engine_hash name = names[blocks.size()];
+    if (const auto here = known_place(name, which)) {
+      blocks.push_back(hash_of(*here));
+    } else if (const auto told = home.told_block(name)) {
+      blocks.push_back(*told);
+    } else {
+      return;
+    }
+  }
 }
 
 void lane_blocks::explain(engine_hash name, const place& here) const {

@@ -110,6 +110,14 @@ bool name_board::is_watched(engine_hash name) const {
   return in->names.contains(name.get());
 }
 
+name_meaning name_board::meaning_of(engine_hash name) const {
+  const shard* const in = shard_of(name);
+  if (in == nullptr) return {};
+  const std::lock_guard lock(in->changing);
+  const auto found = in->names.find(name.get());
+  return found == in->names.end() ? name_meaning{} : found->second.means;
+}
+
 void name_board::tell(engine_hash name, const name_meaning& told) {
   if (told.adapter >= max_adapters) return;
   shard* const in = shard_of(name);

@@ -98,6 +98,8 @@ class name_board {
   [[nodiscard]] bool is_in_use() const noexcept { return watched_.load(std::memory_order_relaxed) != 0; }
   /// Whether somebody wants to know of this name.
   [[nodiscard]] bool is_watched(engine_hash name) const;
+  /// What engines have told of this name; unknown as well where nobody wants to know.
+  [[nodiscard]] name_meaning meaning_of(engine_hash name) const;
   /// An engine means this by `name`; `told` is known.
   void tell(engine_hash name, const name_meaning& told);
 

@@ -92,6 +92,10 @@ class worker_applier {
   [[nodiscard]] const pool_applier* pool() const noexcept { return pool_.get(); }
   /// Tells the board what the worker means by the names of a question, as far as it holds them.
   void answer(const name_question& asked);
+  /// See lane_blocks::follow.
+  void follow(const partition& home, std::span<const engine_hash> names, std::vector<seq_hash>& blocks, std::size_t& budget) {
+    blocks_.follow(home, names, blocks, budget);
+  }
   /// What it was made from.
   [[nodiscard]] const registration& from() const noexcept { return registration_; }
   /// What waits for its place to be told: blocks, and blocks of another size that are less than one.

@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/api_types.hpp"
 #include "net/http_reply.hpp"
+#include "net/named_prompt.hpp"
 #include "net/query_prefetch.hpp"
 
 namespace kvc::net {
@@ -28,11 +30,14 @@ checked batch_answer::read(wire_form body_form) {
   return document_.read(body_, body_form, request_document::shape::batch);
 }
 
-void batch_answer::answer_one(lane& here) {
+asio::awaitable<void> batch_answer::answer_one(lane& here) {
   query_request query;
-  if (const checked wrong = read_query(document_, document_.items()[at_], query_kind::either, query)) {
+  std::vector<core::seq_hash> blocks;
+  checked wrong = read_query(document_, document_.items()[at_], query_kind::either, query);
+  if (!wrong && query.by_names) wrong = co_await find_named_blocks(here, query, blocks);
+  if (wrong) {
     write_refusal(out_, *wrong);
-    return;
+    co_return;
   }
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
   answer_query(query, source, scratch_, out_);
@@ -55,7 +60,7 @@ asio::awaitable<bool> batch_answer::write_some(lane& here, std::string& into, st
       co_await asio::post(here.context, asio::use_awaitable);
       begun = steady::now();
     }
-    answer_one(here);
+    co_await answer_one(here);
   }
   const bool is_done = at_ == all;
   if (is_done) {

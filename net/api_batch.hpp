@@ -37,7 +37,7 @@ class batch_answer final : public http_body {
   [[nodiscard]] asio::awaitable<progress> next(lane& here, std::string& into) override;
 
  private:
-  void answer_one(lane& here);
+  [[nodiscard]] asio::awaitable<void> answer_one(lane& here);
 
   const api_context& context_;
   std::string body_;

@@ -93,7 +93,7 @@ class answering {
       scratch_.scope.media = asked_;
       scope_ = &scratch_.scope;
     }
-    std::size_t blocks = query_.hashes.size();
+    std::size_t blocks = query_.hashes.size() + query_.unknown_names;
     if (!query_.by_hash) {
       const core::partition& partition = *found.partition;
       scratch_.locals.clear();

@@ -1,7 +1,9 @@
 #include "net/api_service.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "net/answer_writer.hpp"
 #include "net/api_batch.hpp"
@@ -14,6 +16,7 @@
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
 #include "net/metrics.hpp"
+#include "net/named_prompt.hpp"
 #include "net/openapi.hpp"
 #include "net/query_prefetch.hpp"
 #include "net/request_document.hpp"
@@ -35,10 +38,16 @@ bool is_query(endpoint which) {
   return which == endpoint::query || which == endpoint::query_by_hash;
 }
 
+/// Whether a body may ask by the names of engines, which has to wait for other lanes. Whatever else is found waits as well, for nothing.
+bool may_tell_names(std::string_view body) {
+  return body.find("engine") != std::string_view::npos || body.find('\\') != std::string_view::npos;  // escapes may spell any word
+}
+
 /// A query's body, read.
 struct read_body {
   request_document document;
   query_request query;
+  std::vector<core::seq_hash> blocks;  ///< that the query tells by name
   checked wrong;
 
   void read(const http_request& request, bool by_hash) {
@@ -79,7 +88,9 @@ http_plan api_service::plan(const http_request& head) {
 }
 
 bool api_service::has_to_wait(lane&, const http_request& request, const http_plan& plan) {
-  return is_query(static_cast<endpoint>(plan.handler)) && request.body.size() > most_read_by_lane;
+  const auto asked = static_cast<endpoint>(plan.handler);
+  if (!is_query(asked)) return false;
+  return request.body.size() > most_read_by_lane || (asked == endpoint::query_by_hash && may_tell_names(request.body));
 }
 
 http_reply api_service::answer_query_request(lane& here, const http_request& request, bool by_hash) {
@@ -104,11 +115,13 @@ http_reply api_service::answer_query(lane& here, const http_request& request, co
   return ok_reply(std::move(body), request.answer_form);
 }
 
-asio::awaitable<http_reply> api_service::answer_long_query(lane& here, const http_request& request, bool by_hash) {
+asio::awaitable<http_reply> api_service::answer_waiting_query(lane& here, const http_request& request, bool by_hash) {
+  const bool is_long = request.body.size() > most_read_by_lane;
   auto body = std::make_unique<read_body>();
-  (void)co_await beside_.run([&] { return body->read(request, by_hash), true; });
+  (void)co_await beside_.run_if(is_long, [&] { return body->read(request, by_hash), true; });
+  if (!body->wrong && body->query.by_names) body->wrong = co_await find_named_blocks(here, body->query, body->blocks);
   http_reply reply = body->wrong ? reply_with(*body->wrong, request.answer_form) : answer_query(here, request, body->query);
-  beside_.drop(std::move(body));  // giving it back takes its time as well
+  if (is_long) beside_.drop(std::move(body));  // giving it back takes its time as well
   co_return reply;
 }
 
@@ -149,7 +162,7 @@ asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_req
 asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& request, const http_plan& plan) {
   const auto asked = static_cast<endpoint>(plan.handler);
   if (asked == endpoint::query_batch) co_return co_await answer_batch(here, request);
-  if (is_query(asked)) co_return co_await answer_long_query(here, request, asked == endpoint::query_by_hash);
+  if (is_query(asked)) co_return co_await answer_waiting_query(here, request, asked == endpoint::query_by_hash);
   if (is_about_all(asked)) {
     http_reply page = co_await beside_.run([&] { return answer_now(here, request, plan); });  // which touches nothing of the lane's
     co_return page;

@@ -36,7 +36,7 @@ class api_service final : public http_service {
 
   [[nodiscard]] http_reply answer_query_request(lane& here, const http_request& request, bool by_hash);
   [[nodiscard]] http_reply answer_query(lane& here, const http_request& request, const query_request& query);
-  [[nodiscard]] asio::awaitable<http_reply> answer_long_query(lane& here, const http_request& request, bool by_hash);
+  [[nodiscard]] asio::awaitable<http_reply> answer_waiting_query(lane& here, const http_request& request, bool by_hash);
   [[nodiscard]] asio::awaitable<http_reply> answer_batch(lane& here, const http_request& request);
 
   api_context context_;

@@ -120,9 +120,8 @@ checked read_query(const request_document& document, const request_item& item, q
 
   std::string hash_kind;
   rules.text(member::hash_kind, hash_kind);
-  if (hash_kind == "engine") {
-    rules.refuse(refusal_kind::unsupported, "queries by engine hash are not offered yet; send rolling sequence hashes", "hash_kind");
-  } else if (!hash_kind.empty() && hash_kind != "sequence") {
+  out.by_names = hash_kind == "engine";
+  if (!out.by_names && !hash_kind.empty() && hash_kind != "sequence") {
     rules.refuse(refusal_kind::invalid_value, "hash_kind must be sequence or engine", "hash_kind");
   }
 
@@ -135,6 +134,9 @@ checked read_query(const request_document& document, const request_item& item, q
                                                                                       : "a list of integers between 0 and 4294967295");
     if (!rules.wrong()) out.tokens = document.tokens_of(item);
     rules.extra_keys(out.partition.lora, out.partition.salt, out.extra_keys);
+    if (out.by_names) {
+      rules.refuse(refusal_kind::invalid_value, "hash_kind engine says what seq_hashes are; token_ids are tokens of any engine", "hash_kind");
+    }
   }
 
   std::vector<std::string> list;

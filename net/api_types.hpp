@@ -22,6 +22,8 @@ struct query_request {
   bool by_hash = false;
   std::span<const std::uint32_t> tokens;          ///< the prompt, when not by hash
   std::span<const core::seq_hash> hashes;         ///< its rolling hashes, when by hash
+  bool by_names = false;                          ///< `hashes` are the engines' names for its blocks, until find_named_blocks
+  std::size_t unknown_names = 0;                  ///< behind `hashes`, since then: nobody knows the first of them
   std::vector<std::string> extra_keys;            ///< per block; may be shorter
   std::string instance;                           ///< only this row; empty: all
   std::optional<std::vector<std::string>> instances;  ///< only these rows

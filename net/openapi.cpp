@@ -52,8 +52,9 @@ constexpr std::string_view schemas = R"json({
 "HashQuery":{"allOf":[{"$ref":"#/components/schemas/Scope"},{"$ref":"#/components/schemas/Filters"},{"type":"object",
  "required":["seq_hashes"],"properties":{
  "seq_hashes":{"type":"array","items":{"$ref":"#/components/schemas/Hash"},
-  "description":"Rolling sequence hashes; also block_hash or block_hashes"},
- "hash_kind":{"type":["string","null"],"enum":["sequence",null]}}}]},
+  "description":"Of the prompt's blocks in order, see hash_kind; also block_hash or block_hashes"},
+ "hash_kind":{"type":["string","null"],"enum":["sequence","engine",null],"default":"sequence",
+  "description":"sequence: rolling hashes under the partition's seed. engine: what the engines call the blocks, in a fleet that pins one seed; of hashes longer than 64 bits the last eight bytes, the first of them highest"}}}]},
 "BatchQuery":{"type":"object","required":["queries"],"properties":{"queries":{"type":"array","maxItems":4096,
  "items":{"anyOf":[{"$ref":"#/components/schemas/TokenQuery"},{"$ref":"#/components/schemas/HashQuery"}]}}}},
 "Row":{"type":"object","required":["longest_matched","DP"],"description":"Lengths in tokens; further media appear under their own names",

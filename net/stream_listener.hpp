@@ -56,6 +56,10 @@ class stream_listener final : public evictable, public index_inlet, public name_
     if (!stopping_) sink_.names_of(home, blocks, into);
   }
   void answer(const core::name_question& asked) override;
+  void follow(const core::partition& home, std::span<const core::engine_hash> names, std::vector<core::seq_hash>& blocks,
+              std::size_t& budget) override {
+    if (!stopping_) sink_.follow(home, names, blocks, budget);
+  }
 
   /// Tells some more of the worker's blocks into `turn`; its end when the stream is gone. To be awaited on the worker's lane.
   [[nodiscard]] static asio::awaitable<void> tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn);

@@ -88,6 +88,10 @@ class stream_sink {
   [[nodiscard]] bool is_pool() const noexcept { return applier_.is_pool(); }
   /// For engines: see name_source.
   void answer(const core::name_question& asked) { applier_.answer(asked); }
+  void follow(const core::partition& home, std::span<const core::engine_hash> names, std::vector<core::seq_hash>& blocks,
+              std::size_t& budget) const {
+    applier_.follow(home, names, blocks, budget);
+  }
   /// `news` is called on the lane, some time after engines have told something, until its owner has gone.
   void call_on_news(std::weak_ptr<std::function<void()>> news) { *news_ = std::move(news); }
 

@@ -35,6 +35,11 @@ class real_worker {
   void remove(core::engine_hash name, core::medium_id medium, const removal_step& from = {});
   /// In pieces of `budget` names, as a lane would.
   void clear(core::media_mask which, std::optional<std::size_t> only, std::size_t budget = 1'000'000);
+  /// See lane_blocks::follow.
+  void follow(const core::partition& home, const std::vector<core::engine_hash>& names, std::vector<core::seq_hash>& blocks,
+              std::size_t& budget) {
+    blocks_.follow(home, names, blocks, budget);
+  }
   /// Everything the worker holds, told in slices of some `budget` blocks.
   [[nodiscard]] worker_dump dump(std::size_t budget) const;
   /// Stores a dump again. Precondition: the worker holds nothing.

@@ -1,0 +1,106 @@
+#include "net/named_prompt.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "core/catalog.hpp"
+#include "net/name_source.hpp"
+
+namespace kvc::net {
+namespace {
+
+constexpr std::size_t names_per_turn = 2'048;  ///< some 0.3 ms of a lane
+constexpr std::chrono::seconds longest_wait{5};
+
+/// One prompt on its way along the lanes. Each writes its own answer; all but those is the asker's.
+struct prompt_question {
+  std::shared_ptr<const core::partition> home;
+  std::vector<core::engine_hash> names;
+  std::vector<std::vector<core::seq_hash>> answers;  ///< by lane
+  lane* asker = nullptr;
+  std::size_t open = 0;                 ///< answers to come
+  asio::steady_timer* bell = nullptr;   ///< of who waits; null: nobody does
+};
+
+/// Goes on along the prompt with what the engines of a lane know, for a turn. True when they know no more.
+bool follow_some(lane& there, const prompt_question& asked, std::vector<core::seq_hash>& blocks) {
+  std::size_t budget = names_per_turn;
+  for (const std::weak_ptr<name_source>& each : there.name_sources) {
+    if (budget == 0 || blocks.size() == asked.names.size()) break;
+    if (const auto alive = each.lock()) alive->follow(*asked.home, asked.names, blocks, budget);
+  }
+  return budget != 0 || blocks.size() == asked.names.size();
+}
+
+/// The turns of one lane, on that lane.
+void follow(lane& there, const std::shared_ptr<prompt_question>& asked) {
+  if (!follow_some(there, *asked, asked->answers[there.index()])) {
+    asio::post(there.context, [&there, asked] { follow(there, asked); });
+    return;
+  }
+  asio::post(asked->asker->context, [asked] {
+    if (--asked->open == 0 && asked->bell != nullptr) asked->bell->cancel();
+  });
+}
+
+/// As far as the longest answer goes, and no other contradicts it.
+std::vector<core::seq_hash> joined(std::vector<std::vector<core::seq_hash>>& answers) {
+  const auto longest = std::ranges::max_element(answers, {}, [](const auto& each) { return each.size(); });
+  std::vector<core::seq_hash> blocks = std::exchange(*longest, {});
+  for (const auto& other : answers) {
+    const std::size_t both = std::min(other.size(), blocks.size());
+    const auto differs = std::mismatch(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(both), blocks.begin()).second;
+    if (differs != blocks.begin() + static_cast<std::ptrdiff_t>(both)) blocks.erase(differs, blocks.end());
+  }
+  return blocks;
+}
+
+}  // namespace
+
+asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std::vector<core::seq_hash>& blocks) {
+  blocks.clear();
+  const std::span<const core::seq_hash> asked_for = std::exchange(query.hashes, {});
+  const core::partition_view* const found = here.partitions.get().find(query.partition);
+  if (found == nullptr || asked_for.empty()) co_return std::nullopt;
+
+  const auto asked = std::make_shared<prompt_question>();
+  asked->home = found->partition;
+  asked->names.reserve(asked_for.size());
+  for (const core::seq_hash name : asked_for) asked->names.emplace_back(name.get());
+  runtime& all = *here.whole;
+  asked->answers.resize(all.size());
+  asked->asker = &here;
+  asked->open = all.size();
+  asio::steady_timer bell(here.context, longest_wait);
+  asked->bell = &bell;
+  const std::unique_ptr<prompt_question, void (*)(prompt_question*)> waiting(asked.get(), [](prompt_question* of) { of->bell = nullptr; });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    lane& there = all.at(i);
+    asio::post(there.context, [&there, asked] { follow(there, asked); });
+  }
+  boost::system::error_code rung;
+  co_await bell.async_wait(asio::redirect_error(asio::use_awaitable, rung));
+  if (asked->open != 0) {
+    co_return refusal{refusal_kind::overloaded, "a lane did not tell in time which blocks the hashes mean; try again"};
+  }
+  blocks = joined(asked->answers);
+  // Where there is no engine any more to go on with what it once told.
+  for (std::optional<core::seq_hash> told; blocks.size() < asked->names.size(); blocks.push_back(*told)) {
+    told = asked->home->told_block(asked->names[blocks.size()]);
+    if (!told) break;
+  }
+  query.hashes = blocks;
+  query.unknown_names = asked->names.size() - blocks.size();
+  co_return std::nullopt;
+}
+
+}  // namespace kvc::net
