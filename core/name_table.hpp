@@ -14,6 +14,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/arena_allocator.hpp"
 #include "core/bring_near.hpp"
 #include "core/ids.hpp"
 #include "core/large_page.hpp"
@@ -302,10 +303,13 @@ class name_table {
   void drop_segment(std::uint64_t word);
   void halve_directory();
 
-  std::vector<std::uint64_t> directory_;  ///< by the leading bits, at least one; a segment with fewer bits stands in several places
+  /// On large pages as well: where the heap takes new memory for one, each page of it waits for the system when it is touched first.
+  template <class Element>
+  using list = std::vector<Element, arena_allocator<Element, arena_kind::names>>;
+  list<std::uint64_t> directory_;         ///< by the leading bits, at least one; a segment with fewer bits stands in several places
   unsigned shift_ = 63;                   ///< of a hash, to its leading bits
-  std::vector<segment_count> counts_;     ///< by number of the segment
-  std::vector<std::uint32_t> prefixes_;   ///< by number: the leading bits that its entries share
+  list<segment_count> counts_;            ///< by number of the segment
+  list<std::uint32_t> prefixes_;          ///< by number: the leading bits that its entries share
   std::array<std::uint32_t, most_bits + 1> with_bits_{};  ///< how many segments share so many bits
   std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
   std::vector<large_page> pages_;                         ///< of a large one

@@ -118,7 +118,7 @@ bool name_table::divide(std::uint64_t hash, const named_records& all) {
   const std::size_t old_number = number_in(old_word);
   if (!may_deepen(counts_[old_number].bits)) return false;
   if (counts_[old_number].bits + shift_ == 64) {
-    std::vector<std::uint64_t> twice(directory_.size() * 2);
+    list<std::uint64_t> twice(directory_.size() * 2);
     for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = directory_[i / 2];
     directory_.swap(twice);
     --shift_;
@@ -204,7 +204,7 @@ void name_table::drop_segment(std::uint64_t word) {
 /// As long as no segment needs all of its bits; one is kept.
 void name_table::halve_directory() {
   for (; shift_ != 63 && with_bits_[64 - shift_] == 0; ++shift_) {
-    std::vector<std::uint64_t> half(directory_.size() / 2);
+    list<std::uint64_t> half(directory_.size() / 2);
     for (std::size_t i = 0; i < half.size(); ++i) half[i] = directory_[2 * i];
     directory_.swap(half);
   }
