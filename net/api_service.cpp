@@ -39,8 +39,10 @@ bool is_query(endpoint which) {
 }
 
 /// Whether a body may ask by the names of engines, which has to wait for other lanes. Whatever else is found waits as well, for nothing.
-bool may_tell_names(std::string_view body) {
-  return body.find("engine") != std::string_view::npos || body.find('\\') != std::string_view::npos;  // escapes may spell any word
+bool may_tell_names(const http_request& request) {
+  const std::string_view body = request.body;
+  if (request.body_form == wire_form::msgpack) return body.find("engine") != std::string_view::npos;
+  return body.find("\"engine\"") != std::string_view::npos || body.find('\\') != std::string_view::npos;  // escapes may spell any word
 }
 
 /// A query's body, read.
@@ -90,7 +92,7 @@ http_plan api_service::plan(const http_request& head) {
 bool api_service::has_to_wait(lane&, const http_request& request, const http_plan& plan) {
   const auto asked = static_cast<endpoint>(plan.handler);
   if (!is_query(asked)) return false;
-  return request.body.size() > most_read_by_lane || (asked == endpoint::query_by_hash && may_tell_names(request.body));
+  return request.body.size() > most_read_by_lane || (asked == endpoint::query_by_hash && may_tell_names(request));
 }
 
 http_reply api_service::answer_query_request(lane& here, const http_request& request, bool by_hash) {
