@@ -1,9 +1,10 @@
 #include "core/block_names.hpp"
 
+#include "core/mixed_bits.hpp"
+
 namespace kvc::core {
 
 std::uint64_t block_names::key_of(std::uint16_t home, seq_hash block, std::uint32_t before) noexcept {
-  constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15ULL;  // the 64-bit golden ratio
   return block.get() ^ ((std::uint64_t{before} << 32 | home) * golden);
 }
 

@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/mixed_bits.hpp"
 
 namespace kvc::core {
 namespace {
-
-constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15ULL;  ///< the 64-bit golden ratio
 
 std::uint64_t digest_of(std::string_view text) {
   return digest(std::as_bytes(std::span(text)));

@@ -5,10 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "core/mixed_bits.hpp"
+
 namespace kvc::core {
 namespace {
 
-constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15ULL;  ///< the 64-bit golden ratio
 constexpr std::uint16_t most_objects_of_record = std::numeric_limits<std::uint16_t>::max();
 
 }  // namespace
