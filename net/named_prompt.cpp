@@ -27,8 +27,8 @@ struct prompt_question {
   std::vector<core::engine_hash> names;
   std::vector<std::vector<core::seq_hash>> answers;  ///< by lane
   lane* asker = nullptr;
-  std::size_t open = 0;                 ///< answers to come
-  asio::steady_timer* bell = nullptr;   ///< of who waits; null: nobody does
+  std::size_t open = 0;                ///< answers to come
+  asio::steady_timer* bell = nullptr;  ///< of who waits; null: nobody does
 };
 
 /// Goes on along the prompt with what the engines of a lane know, for a turn. True when they know no more.

@@ -17,9 +17,9 @@ namespace asio = boost::asio;
 /// Puts the sequence hashes of blocks in the place of the names by which a query tells its prompt (`by_names`): of as many, from the first
 /// on, as somebody knows. Precondition: it is such a query. (Contract: spec indexer-api, POST /query_by_hash, `hash_kind` `engine`.)
 ///
-/// Story: what a name means only the lane knows whose workers hold its block, so every lane is asked for the whole prompt, all at once, some
-/// thousand names in a turn. On each the workers of the partition go on along the prompt one after the other; what a pool still holds and
-/// its engines have forgotten is known to the partition's name_board. A worker that holds the first n blocks knows their names, so the
+/// Story: what a name means only the lane knows whose workers hold its block, so every lane is asked for the whole prompt, all at once,
+/// some thousand names in a turn. On each the workers of the partition go on along the prompt one after the other; what a pool still holds
+/// and its engines have forgotten is known to the partition's name_board. A worker that holds the first n blocks knows their names, so the
 /// longest of the answers is enough, and what lies behind it nobody has. One seed for the fleet is the client's promise: where lanes mean
 /// different blocks by a name, the prompt ends before it.
 ///

@@ -52,8 +52,7 @@ struct fleet {
       worker_traits traits;
       traits.instance = "instance-" + std::to_string(i);
       traits.copy_counting = i % 2 == 0;
-      workers.push_back(
-          std::make_unique<real_worker>(worker_id{static_cast<std::uint32_t>(i + 1)}, traits, all, lanes[i % lanes.size()]));
+      workers.push_back(std::make_unique<real_worker>(worker_id{static_cast<std::uint32_t>(i + 1)}, traits, all, lanes[i % lanes.size()]));
       workers.back()->join(0);
     }
   }
@@ -76,7 +75,8 @@ struct fleet {
     workers[who]->store(step);
   }
   /// What the workers of one lane know of a prompt, one after the other.
-  std::vector<seq_hash> follow(std::size_t lane, const std::vector<engine_hash>& names, std::size_t budget = 1'000, std::size_t number = 0) {
+  std::vector<seq_hash> follow(std::size_t lane, const std::vector<engine_hash>& names, std::size_t budget = 1'000,
+                               std::size_t number = 0) {
     const auto view = home(number);
     std::vector<seq_hash> blocks;
     for (std::size_t i = lane; i < workers.size(); i += lanes.size()) workers[i]->follow(*view->partition, names, blocks, budget);

@@ -42,9 +42,8 @@ struct two_engines {
                                       R"(","type":")" + type + R"(","modelname":"m","instance_id":")" + instance +
                                       R"(","block_size":4,"dp_rank":0)" + more + "}");
     BOOST_REQUIRE(answer.status == 200);
-    BOOST_REQUIRE(eventually([&] {
-      return service.get("/services?instance_id=" + instance).body.find(R"("state":"whole")") != std::string::npos;
-    }));
+    BOOST_REQUIRE(
+        eventually([&] { return service.get("/services?instance_id=" + instance).body.find(R"("state":"whole")") != std::string::npos; }));
   }
   template <class Condition>
   bool eventually(Condition holds) {
@@ -100,8 +99,9 @@ BOOST_AUTO_TEST_CASE(the_names_of_a_prompt_find_what_its_tokens_find) {
   BOOST_TEST(at.service.post("/query_by_hash", query_of(R"("0xb","12","0x0d",14)")).body == expected);
   BOOST_TEST(at.service.post("/query_by_hash", query_of("11,12,99,14")).body == at.by_tokens(tokens_from(0, 2)));
   // The word may be spelt with an escape.
-  BOOST_TEST(at.service.post("/query_by_hash", R"({"model":"m","block_size":4,"hash_kind":"\u0065ngin\u0065","seq_hashes":[11,12,13,14]})").body ==
-             expected);
+  BOOST_TEST(
+      at.service.post("/query_by_hash", R"({"model":"m","block_size":4,"hash_kind":"\u0065ngin\u0065","seq_hashes":[11,12,13,14]})").body ==
+      expected);
   // Names of a chain in another order are no prompt.
   BOOST_TEST(at.service.post("/query_by_hash", query_of("12,11")).body == at.by_tokens(tokens_from(50, 1)));
   BOOST_TEST(at.service.post("/query_by_hash", query_of("")).body == at.by_tokens(tokens_from(50, 1)));
