@@ -7,6 +7,7 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "core/mixed_bits.hpp"
 #include "core/spread.hpp"
 
 namespace kvc::core {
@@ -67,7 +68,7 @@ std::string name_board::adapter_name(std::uint16_t number) const {
 name_board::shard* name_board::shard_of(engine_hash name) const noexcept {
   shards* const made = shards_.load(std::memory_order_acquire);
   if (made == nullptr) return nullptr;
-  return &made->all[(name.get() * 0x9E37'79B9'7F4A'7C15ULL) >> 56];  // the 64-bit golden ratio
+  return &made->all[(name.get() * golden) >> 56];
 }
 
 name_board::shard& name_board::made_shard_of(engine_hash name) {

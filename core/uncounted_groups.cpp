@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "core/mixed_bits.hpp"
+
 namespace kvc::core {
 
 bool uncounted_groups::covers(const event_scope& scope) {
@@ -10,7 +12,7 @@ bool uncounted_groups::covers(const event_scope& scope) {
 }
 
 std::uint64_t uncounted_groups::key(engine_hash name, std::uint32_t group) noexcept {
-  return name.get() ^ (group * 0x9E37'79B9'7F4A'7C15ULL);  // the 64-bit golden ratio
+  return name.get() ^ (group * golden);
 }
 
 void uncounted_groups::store(std::span<const engine_hash> names, std::uint32_t group, medium_id medium) {

@@ -18,7 +18,7 @@
 namespace kvc::net {
 namespace {
 
-constexpr std::size_t names_per_turn = 2'048;  ///< some 0.3 ms of a lane
+constexpr std::size_t names_per_turn = 2'048;  ///< of a lane, before its other work
 constexpr std::chrono::seconds longest_wait{5};
 
 /// One prompt on its way along the lanes. Each writes its own answer; all but those is the asker's.
@@ -31,12 +31,18 @@ struct prompt_question {
   asio::steady_timer* bell = nullptr;  ///< of who waits; null: nobody does
 };
 
-/// Goes on along the prompt with what the engines of a lane know, for a turn. True when they know no more.
+/// Goes on along the prompt with what the engines of a lane and the board know, for a turn. True when they know no more.
 bool follow_some(lane& there, const prompt_question& asked, std::vector<core::seq_hash>& blocks) {
   std::size_t budget = names_per_turn;
   for (const std::weak_ptr<name_source>& each : there.name_sources) {
     if (budget == 0 || blocks.size() == asked.names.size()) break;
     if (const auto alive = each.lock()) alive->follow(*asked.home, asked.names, blocks, budget);
+  }
+  // Where no engine is left to go on with what one has told: those that are there have looked at it already.
+  for (; budget != 0 && blocks.size() < asked.names.size(); --budget) {
+    const auto told = asked.home->told_block(asked.names[blocks.size()]);
+    if (!told) break;
+    blocks.push_back(*told);
   }
   return budget != 0 || blocks.size() == asked.names.size();
 }
@@ -93,11 +99,6 @@ asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std
     co_return refusal{refusal_kind::overloaded, "a lane did not tell in time which blocks the hashes mean; try again"};
   }
   blocks = joined(asked->answers);
-  // Where there is no engine any more to go on with what it once told.
-  for (std::optional<core::seq_hash> told; blocks.size() < asked->names.size(); blocks.push_back(*told)) {
-    told = asked->home->told_block(asked->names[blocks.size()]);
-    if (!told) break;
-  }
   query.hashes = blocks;
   query.unknown_names = asked->names.size() - blocks.size();
   co_return std::nullopt;

@@ -1,16 +1,13 @@
 // Queries that tell their prompt by the names of engines, over real sockets: what a router of a fleet with one seed sees.
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/event_encode.hpp"
 #include "net/msgpack_tape.hpp"
-#include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/engines_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 
 BOOST_AUTO_TEST_SUITE(named_prompt)
@@ -24,47 +21,17 @@ using kvc::test::removed_payload;
 using kvc::test::stored_payload;
 using kvc::test::tokens_from;
 
-/// A service of two lanes and an engine on each.
-struct two_engines {
-  api_fixture service;
-  boost::asio::io_context context;
-  fake_publisher first{service.engine, context, {}};
-  fake_publisher second{service.engine, context, {}};
-
+struct two_engines : kvc::test::engines_fixture {
   two_engines() {
     join(first, "first");
     join(second, "second");
   }
-
-  void join(const fake_publisher& publisher, const std::string& instance, const std::string& type = "vLLM", const std::string& more = "") {
-    const auto answer =
-        service.post("/register", R"({"endpoint":")" + publisher.endpoint() + R"(","replay_endpoint":")" + publisher.replay_endpoint() +
-                                      R"(","type":")" + type + R"(","modelname":"m","instance_id":")" + instance +
-                                      R"(","block_size":4,"dp_rank":0)" + more + "}");
-    BOOST_REQUIRE(answer.status == 200);
-    BOOST_REQUIRE(
-        eventually([&] { return service.get("/services?instance_id=" + instance).body.find(R"("state":"whole")") != std::string::npos; }));
-  }
-  template <class Condition>
-  bool eventually(Condition holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
-  }
+  /// The rows of all instances.
   [[nodiscard]] std::string by_tokens(const std::vector<std::uint32_t>& prompt) {
     std::string body = R"({"model":"m","block_size":4,"token_ids":[)";
     for (const std::uint32_t token : prompt) body += std::to_string(token) + ",";
     body.back() = ']';
     return service.post("/query", body + "}").body;
-  }
-  /// Waits until an instance has so much of the prompt.
-  bool reaches(const std::string& instance, const std::vector<std::uint32_t>& prompt, std::size_t tokens) {
-    const std::string row = '"' + instance + R"(":{"longest_matched":)" + std::to_string(tokens) + ",";
-    return eventually([&] { return by_tokens(prompt).find(row) != std::string::npos; });
   }
 };
 
@@ -179,6 +146,13 @@ BOOST_AUTO_TEST_CASE(names_that_engines_have_forgotten_and_a_store_has_not_are_k
 
   at.first.publish(removed_payload({1, 2, 3}));
   BOOST_REQUIRE(at.reaches("first", tokens_from(0, 3), 8));
+  BOOST_TEST(at.service.post("/query_by_hash", query_of("1,2,3")).body == at.by_tokens(tokens_from(0, 3)));
+
+  // Also where no engine is left to ask.
+  for (const std::string gone : {"first", "second"}) {
+    BOOST_REQUIRE(at.service.post("/unregister", R"({"instance_id":")" + gone + R"("})").status == 200);
+  }
+  BOOST_REQUIRE(at.reaches("store", tokens_from(0, 3), 8));
   BOOST_TEST(at.service.post("/query_by_hash", query_of("1,2,3")).body == at.by_tokens(tokens_from(0, 3)));
 }
 

@@ -1,16 +1,14 @@
 // Stores and engines over real sockets: what a router sees of objects that a store holds for everybody.
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/event_encode.hpp"
-#include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/engines_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 
 BOOST_AUTO_TEST_SUITE(pool_stream)
@@ -24,52 +22,15 @@ using kvc::test::removed_payload;
 using kvc::test::stored_payload;
 using kvc::test::tokens_from;
 
-/// A service of two lanes, two engines on them and a store; further engines of the names hold nothing.
-struct store_and_engines {
-  api_fixture service;
-  boost::asio::io_context context;
-  fake_publisher first{service.engine, context, {}};
-  fake_publisher second{service.engine, context, {}};
+/// Two engines and a store; further engines of the names hold nothing.
+struct store_and_engines : kvc::test::engines_fixture {
   std::unique_ptr<fake_publisher> store = std::make_unique<fake_publisher>(service.engine, context, fake_publisher::options{});
 
-  void join(const fake_publisher& publisher, const std::string& instance, const std::string& type = "vLLM", const std::string& more = "") {
-    const auto answer =
-        service.post("/register", R"({"endpoint":")" + publisher.endpoint() + R"(","replay_endpoint":")" + publisher.replay_endpoint() +
-                                      R"(","type":")" + type + R"(","modelname":"m","instance_id":")" + instance +
-                                      R"(","block_size":4,"dp_rank":0)" + more + "}");
-    BOOST_REQUIRE(answer.status == 200);
-    BOOST_REQUIRE(shows("/services?instance_id=" + instance, R"("state":"whole")"));
-  }
   void join_all(const std::string& more_of_store = R"(,"shards":2)") {
     join(first, "first");
     join(second, "second");
     join(*store, "store", "Mooncake", more_of_store);
     BOOST_REQUIRE(service.join("idle").status == 200);
-  }
-
-  bool shows(const std::string& page, const std::string& text) {
-    return eventually([&] { return service.get(page).body.find(text) != std::string::npos; });
-  }
-  [[nodiscard]] std::string row_of(const std::string& instance, const std::vector<std::uint32_t>& prompt, const std::string& more = "") {
-    std::string body = R"({"model":"m","block_size":4,"instance_id":")" + instance + R"(")" + more + R"(,"token_ids":[)";
-    for (const std::uint32_t token : prompt) body += std::to_string(token) + ",";
-    body.back() = ']';
-    return service.post("/query", body + "}").body;
-  }
-  /// Waits until the instance has so much of the prompt.
-  bool reaches(const std::string& instance, const std::vector<std::uint32_t>& prompt, unsigned tokens) {
-    const std::string text = R"("longest_matched":)" + std::to_string(tokens) + ",";
-    return eventually([&] { return row_of(instance, prompt).find(text) != std::string::npos; });
-  }
-  template <class Condition>
-  bool eventually(Condition holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
   }
 
   void publish(core::event what, net::event_form form = net::event_form::mooncake_master) {
