@@ -100,9 +100,12 @@ void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<con
     for (std::size_t at = 0; at < sizeof(*this); at += line_bytes) bring_within_reach(first + at);
   } else if (step == 1) {
     holdings_.prefetch(space_, names);
-    if (parent != nullptr) holdings_.prefetch(space_, {parent, 1});
+    if (parent == nullptr) return;
+    if (!holdings_.is_next_stored(*parent)) holdings_.prefetch(space_, {parent, 1});
+    if (!names.empty()) holdings_.note_stored_soon(names.back());
   } else if (const engine_hash* const leading = parent != nullptr ? parent : names.data(); leading != nullptr) {
-    holdings_.expect(step, space_, *leading);
+    const bool is_near = parent != nullptr ? holdings_.is_next_stored(*parent) : holdings_.is_next_removed(*leading);
+    if (!is_near) holdings_.expect(step, space_, *leading);
   }
 }
 

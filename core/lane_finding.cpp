@@ -1,4 +1,5 @@
 // How lane_holdings finds what it holds: by run, and by name with guesses first.
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -33,50 +34,70 @@ void lane_holdings::forget_holding(const holding& closed) {
   }
 }
 
-/// The same, looking first whether it is holding number `guess`, which is less to bring near than a way through the map.
+/// The same, looking first whether it is holding number `guess`, or the last trunk, which is less to bring near than a way through the map.
 std::uint32_t lane_holdings::find_guessing(const run* in, medium_id medium, std::uint32_t guess) const {
-  if (guess < all_.size() && all_[guess].in == in && all_[guess].medium == medium) return guess;
+  for (const std::uint32_t which : {guess, last_trunk_}) {
+    if (which < all_.size() && all_[which].in == in && all_[which].medium == medium) return which;
+  }
   return find(in, medium);
 }
 
-void lane_holdings::remember(std::uint32_t which, std::uint32_t offset) {
-  last_ = which;
-  last_offset_ = offset;
-  names_->note_turn_of(this);
+void lane_holdings::remember(bookmark& as, std::uint32_t which, std::uint32_t offset) {
+  as = {which, offset, names_->turn_of(this)};
   if (all_[which].list != holding::no_list) names_->at(all_[which].list).last_holding = which;
 }
 
-/// The offset at which `name` stands beside the last block found, in the same list; `none` when it does not.
-std::uint32_t lane_holdings::neighbour(engine_hash name) const {
-  if (!names_->is_turn_of(this) || last_ == none || all_[last_].list == holding::no_list) return none;
-  const naming& list = names_->at(all_[last_].list);
-  // Removals mostly come from the end of a chain backwards, and a store's parent is mostly the block stored last.
-  if (last_offset_ != 0 && list.has(last_offset_ - 1, name)) return last_offset_ - 1;
-  if (list.has(last_offset_, name)) return last_offset_;
-  if (list.has(last_offset_ + 1, name)) return last_offset_ + 1;
+/// The names at a bookmark of this turn; null when there are none any more.
+const naming* lane_holdings::list_at(const bookmark& of) const noexcept {
+  if (of.which == none || of.turn != names_->turn() || all_[of.which].list == holding::no_list) return nullptr;
+  return &std::as_const(*names_).at(all_[of.which].list);
+}
+
+/// The offset at which `name` stands `likely` blocks behind a bookmark, at it or beside it, in the same list; `none` when it does not.
+std::uint32_t lane_holdings::neighbour(const bookmark& of, std::int32_t likely, engine_hash name) const {
+  const naming* const list = list_at(of);
+  if (list == nullptr) return none;
+  const auto at = [&of](std::int32_t behind) { return of.offset + static_cast<std::uint32_t>(behind); };  // before the first: far away
+  for (const std::int32_t behind : {likely, 0, 1, -1}) {
+    if (list->has(at(behind), name)) return at(behind);
+  }
   return none;
 }
 
+bool lane_holdings::is_next_removed(engine_hash name) const noexcept {
+  const naming* const list = list_at(removed_);
+  if (list == nullptr) return false;
+  constexpr std::uint32_t between = 4;  // as many events as are looked ahead for
+  const std::uint32_t end = std::min(removed_.offset, list->end());
+  for (std::uint32_t offset = end; offset > list->first && offset + between > end; --offset) {
+    if (list->names[offset - 1 - list->first] == name) return true;
+  }
+  return false;
+}
+
 lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engine_hash name, medium_id medium) {
-  const std::uint32_t guess = neighbour(name);
-  if (guess != none && all_[last_].medium == medium && is_plain(last_, guess)) {
-    last_offset_ = guess;
-    return {last_, guess};
+  // Removals mostly come from the end of a chain backwards, each going on where the one before it ended.
+  const std::uint32_t guess = neighbour(removed_, -1, name);
+  if (guess != none && all_[removed_.which].medium == medium && is_plain(removed_.which, guess)) {
+    removed_.offset = guess;
+    return {removed_.which, guess};
   }
   const auto spot = names_->find(space, name);
   if (!spot) return {};
   const naming& list = names_->at(spot->list);
   const std::uint32_t which = find_guessing(list.in, medium, list.last_holding);
   if (which == none || all_[which].list != spot->list || !is_plain(which, spot->offset)) return {};
-  remember(which, spot->offset);
+  remember(removed_, which, spot->offset);
   return {which, spot->offset};
 }
 
 std::optional<lane_holdings::plain_block> lane_holdings::find_plain(std::uint64_t space, engine_hash name) {
-  const std::uint32_t guess = neighbour(name);
-  if (guess != none && is_plain(last_, guess)) {
-    last_found_ = last_;
-    return plain_block{all_[last_].in, guess, all_[last_].list, all_[last_].home};
+  // A store's parent is mostly the block stored last.
+  const std::uint32_t guess = neighbour(stored_, 0, name);
+  if (guess != none && is_plain(stored_.which, guess)) {
+    const holding& in = all_[stored_.which];
+    last_found_ = stored_.which;
+    return plain_block{in.in, guess, in.list, in.home};
   }
   const auto spot = names_->find(space, name);
   if (!spot) return std::nullopt;
@@ -85,6 +106,7 @@ std::optional<lane_holdings::plain_block> lane_holdings::find_plain(std::uint64_
     const std::uint32_t which = plain_on(found, static_cast<medium_id>(std::countr_zero(rest)));
     if (which == none) continue;
     found.home = all_[which].home;
+    last_trunk_ = which;
     return found;
   }
   return std::nullopt;

@@ -42,6 +42,7 @@ lane_holdings::~lane_holdings() {
 
 void lane_holdings::expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept {
   if (const std::uint32_t guess = names_->expect(step, space, name); guess < all_.size()) bring_within_reach(&all_[guess]);
+  if (step == 3 && last_trunk_ < all_.size()) bring_within_reach(&all_[last_trunk_]);
 }
 
 std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home, medium_id medium) {
@@ -145,7 +146,7 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
   const auto overlap = std::min<std::uint32_t>(in.cutoff - start, static_cast<std::uint32_t>(names.size()));
   if (overlap != 0) {
     done.repeated = names_->fit(in.list, start, names.first(overlap));
-    if (done.repeated != 0) remember(which, start + done.repeated - 1);
+    if (done.repeated != 0) remember(stored_, which, start + done.repeated - 1);
     if (done.repeated < overlap || overlap == names.size()) return done;
   }
   const auto news = names.subspan(overlap);
@@ -156,7 +157,7 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
   }
   if (done.added == 0) return done;
   in.cutoff += done.added;
-  remember(which, in.cutoff - 1);
+  remember(stored_, which, in.cutoff - 1);
   publish(in);
   return done;
 }

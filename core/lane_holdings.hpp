@@ -66,6 +66,12 @@ class lane_holdings {
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
   /// The steps of lane_blocks::expect from the second on.
   void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
+  /// A store that ends with this name is being looked ahead for.
+  void note_stored_soon(engine_hash last) const noexcept { names_->note_stored_soon(last); }
+  /// Whether a removal that begins with `name` needs no looking ahead: it goes on where the last one ended, or the few in between.
+  [[nodiscard]] bool is_next_removed(engine_hash name) const noexcept;
+  /// Whether a store behind `parent` needs none: the store that ends with it comes first, and has been looked ahead for.
+  [[nodiscard]] bool is_next_stored(engine_hash parent) const noexcept { return names_->is_stored_soon(parent); }
 
   [[nodiscard]] std::uint32_t find(const run* in, medium_id medium) const;
   /// Whether anything may be held in a partition on a medium: not without a slot, since whoever cuts a run would not see it.
@@ -151,6 +157,12 @@ class lane_holdings {
     std::uint32_t holdings = 0;
     medium_id medium{};
   };
+  /// A block that names are likely to stand beside, as long as the worker has its turn: what it has to look at leaves the caches then.
+  struct bookmark {
+    std::uint32_t which = none;
+    std::uint32_t offset = 0;
+    std::uint64_t turn = 0;
+  };
   [[nodiscard]] std::uint32_t begin_slot(run_store& store, medium_id medium);
   void end_slot(run_store& store, medium_id medium);
 
@@ -164,9 +176,10 @@ class lane_holdings {
   void publish(holding& changed);
   void record(holding& of, std::uint32_t offset);
   void change(holding& of, std::uint32_t offset, bool is_held);
-  [[nodiscard]] std::uint32_t neighbour(engine_hash name) const;
+  [[nodiscard]] const naming* list_at(const bookmark& of) const noexcept;
+  [[nodiscard]] std::uint32_t neighbour(const bookmark& of, std::int32_t likely, engine_hash name) const;
   [[nodiscard]] std::uint32_t find_guessing(const run* in, medium_id medium, std::uint32_t guess) const;
-  void remember(std::uint32_t which, std::uint32_t offset);
+  void remember(bookmark& as, std::uint32_t which, std::uint32_t offset);
 
   worker_id worker_;
   std::shared_ptr<lane_names> names_;
@@ -178,8 +191,9 @@ class lane_holdings {
   media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
-  std::uint32_t last_ = none;  ///< where the last name was found, or the last block stored
-  std::uint32_t last_offset_ = 0;
+  bookmark stored_;   ///< stored last, or found as a parent
+  bookmark removed_;  ///< found last for a removal
+  std::uint32_t last_trunk_ = none;  ///< in which a parent was found last that stood beside nothing: often a prompt that many begin with
   mutable std::uint32_t last_found_ = none;  ///< by its block; a guess where a store will go on
 };
 

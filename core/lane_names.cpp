@@ -118,8 +118,8 @@ lane_names::~lane_names() {
 
 void lane_names::reserve(naming& list, std::uint32_t names) {
   if (names <= list.capacity) return;
-  // Lists mostly begin with all they will have; those that grow, grow again.
-  const std::uint32_t wanted = list.capacity == 0 ? names : std::max(names, list.capacity + list.capacity / 4);
+  // A prompt comes at once, and what its answer adds block by block: some room for that, or else much.
+  const std::uint32_t wanted = list.capacity == 0 ? names + room_behind(names) : std::max(names, list.capacity + list.capacity / 4);
   auto* const wider = static_cast<engine_hash*>(arena_take(arena_kind::names, wanted * sizeof(engine_hash)));
   if (list.count != 0) std::memcpy(wider, list.names, list.count * sizeof(engine_hash));
   arena_give(arena_kind::names, list.names, list.capacity * sizeof(engine_hash));
@@ -136,8 +136,12 @@ void lane_names::forget(std::uint32_t list, std::uint32_t from) {
     const std::uint32_t some = at_once(done, of.count - done);
     const std::span<const engine_hash> names(of.names + done, some);
     const std::uint32_t first = place_of(list, done);
-    const auto rest = table_.remove_most(names, hash_of, first);
-    for (const std::uint8_t which : rest.all()) table_.remove(hash_of(names[which]), first + which);
+    if (some == 1) {
+      table_.remove(hash_of(names[0]), first);
+    } else {
+      const auto rest = table_.remove_most(names, hash_of, first);
+      for (const std::uint8_t which : rest.all()) table_.remove(hash_of(names[which]), first + which);
+    }
     done += some;
     // Of a segment many names go before it is sparse, so that it is enough to look for one in some sixteen.
     forgotten_ += some;
@@ -222,6 +226,7 @@ std::uint32_t lane_names::enter(std::uint32_t list, std::uint32_t from, std::uin
   const naming& in = at(list);
   const name_hasher hash_of(in.space);
   const std::span<const engine_hash> names(in.names + from, in.count - from);
+  if (names.size() == 1 && table_.add_if_unmistakable(hash_of(names[0]), first)) return 1;
   const auto rest = table_.add_most(names, hash_of, first);
   for (std::size_t i = 0; i < rest.count; ++i) {
     const std::uint8_t which = rest.which[i];

@@ -85,6 +85,15 @@ class lane_names final : private named_records {
   /// Brings near what `find`, `fit` or `close` will need first for these names; worth it some hundred nanoseconds ahead.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
+  /// A store that ends with this name is being looked ahead for.
+  void note_stored_soon(engine_hash last) const noexcept { stored_soon_[stored_soon_at_++ % stored_soon_.size()] = last; }
+  /// Whether a store that ends with this name was one of the last few looked ahead for. A wrong yes costs time only.
+  [[nodiscard]] bool is_stored_soon(engine_hash last) const noexcept {
+    bool is_one = false;
+    for (const engine_hash each : stored_soon_) is_one |= each == last;  // all of them, which takes no jump
+    return is_one;
+  }
+
   /// The same for an event that is applied now: not again for names that have been asked for while it was still to come.
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
 
@@ -124,9 +133,15 @@ class lane_names final : private named_records {
     return found == colleagues_.end() ? nullptr : found->second;
   }
 
-  /// Whose blocks were looked for last: what others remember of their last ones is likely to have left the caches.
-  void note_turn_of(const lane_holdings* who) const noexcept { turn_of_ = who; }
-  [[nodiscard]] bool is_turn_of(const lane_holdings* who) const noexcept { return turn_of_ == who; }
+  /// Begins a turn of `who`, whose blocks are looked at now, unless it is his already; answers its number, from 1 on.
+  std::uint64_t turn_of(const lane_holdings* who) const noexcept {
+    if (turn_of_ != who) {
+      turn_of_ = who;
+      ++turn_;
+    }
+    return turn_;
+  }
+  [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
   [[nodiscard]] std::size_t names() const noexcept { return table_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept;
@@ -162,7 +177,10 @@ class lane_names final : private named_records {
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
   mutable std::array<std::span<const engine_hash>, 7> near_;
   mutable std::size_t next_near_ = 0;
+  mutable std::array<engine_hash, 4> stored_soon_{};  ///< the last names of as many stores as are looked ahead for at once
+  mutable std::size_t stored_soon_at_ = 0;
   mutable const lane_holdings* turn_of_ = nullptr;  ///< compared only
+  mutable std::uint64_t turn_ = 0;
   std::vector<std::uint32_t> unused_;
   std::unordered_map<worker_id, lane_holdings*> colleagues_;
   std::size_t written_bytes_ = 0;  ///< of the lists

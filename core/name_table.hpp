@@ -118,6 +118,12 @@ class name_table {
 
     [[nodiscard]] std::span<const std::uint8_t> all() const noexcept { return {which.data(), count}; }
   };
+  /// Adds a place where tags tell that nothing like it is there, and its segment has room; else nothing.
+  [[nodiscard]] bool add_if_unmistakable(std::uint64_t hash, std::uint32_t place) noexcept {
+    const bool is_added = !directory_.empty() && add_unmistakable(hash, place);
+    size_ += is_added ? 1 : 0;
+    return is_added;
+  }
   /// Adds place `first + i` for each of up to `most_at_once` names where tags tell that nothing like it is there, and its segment has room:
   /// in one pass where one line tells it, in a second where others have to be asked. Of equal names only the first can be added here.
   [[nodiscard]] leftover add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;

@@ -18,6 +18,13 @@ namespace kvc::core {
 
 /// Longest run. A longer chain goes on in a child run, so that cutting, growing and naming a run are bounded pieces of work.
 inline constexpr std::uint32_t max_run_blocks = 4'096;
+
+/// Room to leave behind the blocks that a run, or the list of their names, begins with: a prompt comes at once, and what its answer adds
+/// comes block by block.
+[[nodiscard]] constexpr std::uint32_t room_behind(std::uint32_t blocks) noexcept {
+  constexpr std::uint32_t most = 32;
+  return blocks >= max_run_blocks ? 0 : blocks / 8 < most ? blocks / 8 : most;
+}
 /// Every so many blocks a column keeps the sequence hash, a mark, so that the hash of any block is at most this many rolls away.
 inline constexpr std::uint32_t blocks_per_mark = 16;
 /// The same of the first `early_blocks` of a run, behind which most branches stand: prompts that begin alike part early.

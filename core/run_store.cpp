@@ -124,7 +124,7 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   made->first_hash = first;
   auto* column = new (made->first_column()) run_column;
   column->capacity = static_cast<std::uint16_t>(capacity);
-  if (count > capacity) column = make_column(rounded(count));
+  if (count > capacity) column = make_column(rounded(count + room_behind(count)));
   fill(*column, 0, locals.first(count));
   column->length.store(count, std::memory_order_relaxed);
   made->column.store(column, std::memory_order_release);

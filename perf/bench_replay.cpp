@@ -89,7 +89,9 @@ void replay_timed(const bench_workload& file, const bench_setup& setup, bench_re
       // As the server does within a batch of events.
       if constexpr (requires { fleet.expect(1U, op); }) {
         for (unsigned step = 0; step <= 4; ++step) {
-          if (const bench_op* const soon = ahead.later(5 - step)) fleet.expect(step, *soon);
+          const bench_op* const soon = ahead.later(5 - step);
+          if (soon == nullptr || (step == 0 && soon->worker == ahead.later(4)->worker)) continue;
+          fleet.expect(step, *soon);
         }
       }
       fleet.apply(op);
