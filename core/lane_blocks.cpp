@@ -99,6 +99,8 @@ void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<con
     const auto* const first = reinterpret_cast<const std::byte*>(this);
     for (std::size_t at = 0; at < sizeof(*this); at += line_bytes) bring_within_reach(first + at);
   } else if (step == 1) {
+    if (!entries_.empty()) bring_within_reach(entries_.front().get());
+    holdings_.expect_change();
     holdings_.prefetch(space_, names);
     if (parent == nullptr) return;
     if (!holdings_.is_next_stored(*parent)) holdings_.prefetch(space_, {parent, 1});

@@ -203,9 +203,10 @@ class lane_blocks {
   friend class snapshot_loader;
 
   options options_;
-  std::vector<std::shared_ptr<partition>> homes_;
-  std::vector<std::shared_ptr<entry_count::part>> entries_;  ///< held in each home
-  std::vector<bool> is_free_;                                ///< by home: nothing is in it, and the next new one takes its place
+  // Mostly one, which lies here: a worker whose turn it was not for a while has all its memory to bring near.
+  boost::container::small_vector<std::shared_ptr<partition>, 1> homes_;
+  boost::container::small_vector<std::shared_ptr<entry_count::part>, 1> entries_;  ///< held in each home
+  boost::container::small_vector<bool, 1> is_free_;  ///< by home: nothing is in it, and the next new one takes its place
   std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
   lane_holdings holdings_;
   name_map<copies> odd_;                           ///< the whole truth about each name in it

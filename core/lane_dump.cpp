@@ -52,7 +52,7 @@ void each_plain_stretch(const holding& of, Visit visit) {
 
 void lane_blocks::begin_dump(dump_cursor& at) const {
   at.of_ = options_.worker;
-  at.homes_ = homes_;
+  at.homes_.assign(homes_.begin(), homes_.end());
   for (const auto& home : homes_) at.is_wanted_.push_back(at.only_.matches(home->key()));
   for (const auto& [of, name] : ages_->all()) {
     if (of == this) at.waiting_.push_back(name);

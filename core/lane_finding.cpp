@@ -12,6 +12,7 @@ std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
     const std::uint32_t which = static_cast<std::uint32_t>(here) - 1;
     if (which < all_.size() && all_[which].in == in && all_[which].medium == medium) return which;
   }
+  if (by_run_.size() == 0) return none;
   const std::uint32_t* const found = by_run_.find(key(in, medium));
   return found == nullptr ? none : *found;
 }

@@ -125,7 +125,8 @@ void lane_holdings::choose_list(holding& in, std::uint64_t space, std::uint32_t 
     if (other != none && all_[other].list != holding::no_list) in.list = all_[other].list;
   }
   if (in.list == holding::no_list) {
-    const auto spot = names_->find(space, name);
+    // A list has users, each of which holds something of its run.
+    const auto spot = in.in->users() == 1 ? std::optional<name_spot>() : names_->find(space, name);
     const bool is_here = spot && spot->offset == start && names_->at(spot->list).in == in.in;
     in.list = is_here ? spot->list : names_->open(in.in, space, start);
   }

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <boost/container/flat_map.hpp>
+#include <boost/container/small_vector.hpp>
 
+#include "core/bring_near.hpp"
 #include "core/gradual_map.hpp"
 #include "core/ids.hpp"
 #include "core/lane_names.hpp"
@@ -64,6 +66,10 @@ class lane_holdings {
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
+  /// Brings near what opening a holding and finding one by its run will need first.
+  void expect_change() const noexcept {
+    if (!unused_.empty()) bring_within_reach(&unused_.back());
+  }
   /// The steps of lane_blocks::expect from the second on.
   void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
   /// A store that ends with this name is being looked ahead for.
@@ -187,7 +193,7 @@ class lane_holdings {
   paged_list<holding, 64, arena_kind::holdings> all_;
   std::vector<std::uint32_t> unused_;
   std::size_t in_use_ = 0;
-  std::vector<slot_use> slots_;  ///< few: partitions times media
+  boost::container::small_vector<slot_use, 1> slots_;  ///< few: partitions times media
   media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
