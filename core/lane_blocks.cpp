@@ -101,10 +101,11 @@ void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<con
   } else if (step == 1) {
     if (!entries_.empty()) bring_within_reach(entries_.front().get());
     holdings_.expect_change();
+    if (parent != nullptr) {  // before the names, of which there may be many: the next step begins with it
+      if (!holdings_.is_next_stored(*parent)) holdings_.prefetch(space_, {parent, 1});
+      if (!names.empty()) holdings_.note_stored_soon(names.back());
+    }
     holdings_.prefetch(space_, names);
-    if (parent == nullptr) return;
-    if (!holdings_.is_next_stored(*parent)) holdings_.prefetch(space_, {parent, 1});
-    if (!names.empty()) holdings_.note_stored_soon(names.back());
   } else if (const engine_hash* const leading = parent != nullptr ? parent : names.data(); leading != nullptr) {
     const bool is_near = parent != nullptr ? holdings_.is_next_stored(*parent) : holdings_.is_next_removed(*leading);
     if (!is_near) holdings_.expect(step, space_, *leading);

@@ -33,6 +33,8 @@ class real_worker {
   void join(std::size_t partition) { (void)home(partition); }
   void store(const store_step& step);
   void remove(core::engine_hash name, core::medium_id medium, const removal_step& from = {});
+  /// Several names in one event.
+  void remove(const std::vector<core::engine_hash>& names, core::medium_id medium) { blocks_.remove(names, medium, tally_); }
   /// In pieces of `budget` names, as a lane would.
   void clear(core::media_mask which, std::optional<std::size_t> only, std::size_t budget = 1'000'000);
   /// See lane_blocks::follow.
