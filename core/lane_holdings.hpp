@@ -66,7 +66,7 @@ class lane_holdings {
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
-  /// Brings near what opening a holding and finding one by its run will need first.
+  /// Brings near what opening a holding will need first.
   void expect_change() const noexcept {
     if (!unused_.empty()) bring_within_reach(&unused_.back());
   }
@@ -197,7 +197,7 @@ class lane_holdings {
   media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
-  bookmark stored_;   ///< stored last, or found as a parent
+  bookmark stored_;   ///< stored last
   bookmark removed_;  ///< found last for a removal
   std::uint32_t last_trunk_ = none;  ///< in which a parent was found last that stood beside nothing: often a prompt that many begin with
   mutable std::uint32_t last_found_ = none;  ///< by its block; a guess where a store will go on

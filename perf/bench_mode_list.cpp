@@ -34,6 +34,8 @@ constexpr std::array all_modes{
                false},
     bench_mode{"topk", "the four deepest of 1,024 workers, by all rows and by levels", nullptr, ours<run_topk>, false},
     bench_mode{"media", "workers with two media each, and a shared pool", nullptr, ours<run_media>, false},
+    bench_mode{"bursts", "lines of memory asked for 32 at a time, in 8 to 512 MiB: what large tables wait for here", nullptr,
+               ours<run_bursts>, false},
     bench_mode{"sharing", "bytes per (worker, block) when nothing and when everything is shared", nullptr, ours<run_sharing>, false},
 };
 

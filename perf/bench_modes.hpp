@@ -64,6 +64,11 @@ void run_media(bench_report& report);
 /// Bytes per (worker, block): 1,024 workers with chains of their own, and 128 workers that all hold the same chains.
 void run_sharing(bench_report& report);
 
+/// Cache lines of large pages asked for 32 at a time, in 8 to 512 MiB, anywhere (`ask_512_mib_ns` for each) or sixteen in each of two pages of
+/// 4 KiB (`ask_512_mib_two_pages_ns`), and what using them takes a microsecond later. Where the two differ much, what is waited for is the
+/// translation of addresses, and the machine does not keep large pages as such.
+void run_bursts(bench_report& report);
+
 /// The four deepest of 1,024 workers, by rows of all and by levels: every worker at a random depth of one chain, or all at its end; as
 /// instances of one rank and of four.
 void run_topk(bench_report& report);
