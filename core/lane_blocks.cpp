@@ -102,7 +102,7 @@ void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<con
     if (!entries_.empty()) bring_within_reach(entries_.front().get());
     holdings_.expect_change();
     if (parent != nullptr) {  // before the names, of which there may be many: the next step begins with it
-      if (!holdings_.is_next_stored(*parent)) holdings_.prefetch(space_, {parent, 1});
+      if (!holdings_.is_next_stored(*parent)) holdings_.prefetch(space_, *parent);
       if (!names.empty()) holdings_.note_stored_soon(names.back());
     }
     holdings_.prefetch(space_, names);

@@ -12,7 +12,6 @@ std::uint32_t lane_holdings::find(const run* in, medium_id medium) const {
     const std::uint32_t which = static_cast<std::uint32_t>(here) - 1;
     if (which < all_.size() && all_[which].in == in && all_[which].medium == medium) return which;
   }
-  if (by_run_.size() == 0) return none;
   const std::uint32_t* const found = by_run_.find(key(in, medium));
   return found == nullptr ? none : *found;
 }
@@ -54,12 +53,12 @@ const naming* lane_holdings::list_at(const bookmark& of) const noexcept {
   return &std::as_const(*names_).at(all_[of.which].list);
 }
 
-/// The offset at which `name` stands `likely` blocks behind a bookmark, at it or beside it, in the same list; `none` when it does not.
-std::uint32_t lane_holdings::neighbour(const bookmark& of, std::int32_t likely, engine_hash name) const {
+/// The offset at which `name` stands in the list of a bookmark, so many blocks behind it as one of `likely`; `none` when it does not.
+std::uint32_t lane_holdings::neighbour(const bookmark& of, std::array<std::int32_t, 3> likely, engine_hash name) const {
   const naming* const list = list_at(of);
   if (list == nullptr) return none;
   const auto at = [&of](std::int32_t behind) { return of.offset + static_cast<std::uint32_t>(behind); };  // before the first: far away
-  for (const std::int32_t behind : {likely, 0, 1, -1}) {
+  for (const std::int32_t behind : likely) {
     if (list->has(at(behind), name)) return at(behind);
   }
   return none;
@@ -78,7 +77,7 @@ bool lane_holdings::is_next_removed(engine_hash name) const noexcept {
 
 lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engine_hash name, medium_id medium) {
   // Removals mostly come from the end of a chain backwards, each going on where the one before it ended.
-  const std::uint32_t guess = neighbour(removed_, -1, name);
+  const std::uint32_t guess = neighbour(removed_, {-1, 0, 1}, name);
   if (guess != none && all_[removed_.which].medium == medium && is_plain(removed_.which, guess)) {
     removed_.offset = guess;
     return {removed_.which, guess};
@@ -94,7 +93,7 @@ lane_holdings::plain_hit lane_holdings::find_plain_on(std::uint64_t space, engin
 
 std::optional<lane_holdings::plain_block> lane_holdings::find_plain(std::uint64_t space, engine_hash name) {
   // A store's parent is mostly the block stored last.
-  const std::uint32_t guess = neighbour(stored_, 0, name);
+  const std::uint32_t guess = neighbour(stored_, {0, 1, -1}, name);
   if (guess != none && is_plain(stored_.which, guess)) {
     const holding& in = all_[stored_.which];
     last_found_ = stored_.which;

@@ -228,7 +228,7 @@ void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
   if (!in.more && offset + 1 == in.cutoff) {
     // When the last user of a list lets go of its blocks, the list is about to be closed, and every name of it looked up once more.
     const naming& list = names_->at(in.list);
-    if (list.users == 1) names_->prefetch(list.space, {&list.names[offset - list.first], 1});
+    if (list.users == 1) names_->prefetch(list.space, list.names[offset - list.first]);
     --in.cutoff;
     publish(in);
   } else {

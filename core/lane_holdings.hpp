@@ -1,6 +1,7 @@
 // What one worker holds of each run, on its lane: a cutoff where that says it all, bit by bit where it does not.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,6 +66,7 @@ class lane_holdings {
 
   /// Brings near what storing under these names will need; see lane_names.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch(space, names); }
+  void prefetch(std::uint64_t space, engine_hash name) const noexcept { names_->prefetch(space, name); }
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
   /// Brings near what opening a holding will need first.
   void expect_change() const noexcept {
@@ -131,7 +133,7 @@ class lane_holdings {
   [[nodiscard]] std::optional<plain_block> find_plain(std::uint64_t space, engine_hash name);
   /// The holding that holds this block plainly on `medium`; `none` when it does not.
   [[nodiscard]] std::uint32_t plain_on(const plain_block& block, medium_id medium) const;
-  /// The same for a name, guessing first that it stands beside the block of the last call.
+  /// The same for a name, guessing first that it stands beside the block of the last call, if no other worker had a turn since.
   struct plain_hit {
     std::uint32_t which = none;
     std::uint32_t offset = 0;
@@ -183,7 +185,7 @@ class lane_holdings {
   void record(holding& of, std::uint32_t offset);
   void change(holding& of, std::uint32_t offset, bool is_held);
   [[nodiscard]] const naming* list_at(const bookmark& of) const noexcept;
-  [[nodiscard]] std::uint32_t neighbour(const bookmark& of, std::int32_t likely, engine_hash name) const;
+  [[nodiscard]] std::uint32_t neighbour(const bookmark& of, std::array<std::int32_t, 3> likely, engine_hash name) const;
   [[nodiscard]] std::uint32_t find_guessing(const run* in, medium_id medium, std::uint32_t guess) const;
   void remember(bookmark& as, std::uint32_t which, std::uint32_t offset);
 

@@ -60,7 +60,6 @@ std::optional<name_spot> lane_names::find(std::uint64_t space, engine_hash name)
 
 void lane_names::prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept {
   table_.prefetch(names, name_hasher(space));
-  if (names.size() < 2) return;
   near_[next_near_] = names;
   next_near_ = (next_near_ + 1) % near_.size();
 }

@@ -84,6 +84,8 @@ class lane_names final : private named_records {
 
   /// Brings near what `find`, `fit` or `close` will need first for these names; worth it some hundred nanoseconds ahead.
   void prefetch(std::uint64_t space, std::span<const engine_hash> names) const noexcept;
+  /// The same for a name that is only looked for, or is not an event's.
+  void prefetch(std::uint64_t space, engine_hash name) const noexcept { table_.prefetch({&name, 1}, name_hasher(space)); }
 
   /// A store that ends with this name is being looked ahead for.
   void note_stored_soon(engine_hash last) const noexcept { stored_soon_[stored_soon_at_++ % stored_soon_.size()] = last; }

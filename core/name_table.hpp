@@ -18,6 +18,7 @@
 #include "core/bring_near.hpp"
 #include "core/ids.hpp"
 #include "core/large_page.hpp"
+#include "core/mixed_bits.hpp"
 #include "core/spread.hpp"
 
 namespace kvc::core {
@@ -28,8 +29,8 @@ namespace kvc::core {
 class name_hasher {
  public:
   explicit name_hasher(std::uint64_t space) noexcept
-      : salt_(space * 0x9E37'79B9'7F4A'7C15U ^ spread_secret()),
-        multiplier_((spread_secret() * 0x9E37'79B9'7F4A'7C15U ^ 0xD6E8'FEB8'6659'FD93U) | 1U) {}
+      : salt_(space * golden ^ spread_secret()),
+        multiplier_((spread_secret() * golden ^ 0xD6E8'FEB8'6659'FD93U) | 1U) {}
 
   [[nodiscard]] std::uint64_t operator()(engine_hash name) const noexcept {
     __extension__ using twice_as_wide = unsigned __int128;

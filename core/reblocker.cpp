@@ -11,7 +11,7 @@ namespace kvc::core {
 engine_hash reblocker::block_name(const page& in, std::uint32_t index) noexcept {
   if (in.pending == 0 && index + 1 == in.blocks) return in.name;
   // Mixed before and after: engines' names, and those of groups, may differ by multiples of a constant as well.
-  return engine_hash{mixed_bits(mixed_bits(in.name.get()) + (index + std::uint64_t{1}) * 0x9E37'79B9'7F4A'7C15ULL)};
+  return engine_hash{mixed_bits(mixed_bits(in.name.get()) + (index + std::uint64_t{1}) * golden)};
 }
 
 bool reblocker::names_in(engine_hash name, std::vector<engine_hash>& out) const {

@@ -20,12 +20,14 @@ namespace kvc::core {
 inline constexpr std::uint32_t max_run_blocks = 4'096;
 
 /// Room to leave behind the blocks that a run, or the list of their names, begins with: a prompt comes at once, and what its answer adds
-/// comes block by block. Long ones begin without: they may be documents that nobody goes on with, and memory has a bar.
+/// comes block by block. Long ones begin without: they may be documents that nobody goes on with, and 32 places more of 1,024 would be half a
+/// byte for each block.
 [[nodiscard]] constexpr std::uint32_t room_behind(std::uint32_t blocks) noexcept {
   constexpr std::uint32_t most = 32;
   constexpr std::uint32_t long_run = 512;
   return blocks >= long_run ? 0 : std::min(blocks / 8, most);
 }
+
 /// Every so many blocks a column keeps the sequence hash, a mark, so that the hash of any block is at most this many rolls away.
 inline constexpr std::uint32_t blocks_per_mark = 16;
 /// The same of the first `early_blocks` of a run, behind which most branches stand: prompts that begin alike part early.

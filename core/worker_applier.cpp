@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/mixed_bits.hpp"
+
 namespace kvc::core {
 namespace {
 
@@ -57,8 +59,8 @@ void worker_applier::become(std::shared_ptr<const worker_key> key) {
 
 engine_hash worker_applier::in_group(engine_hash name, const event_scope& scope) const {
   if (scope.group == 0 || scope.names_span_groups || speaks_standard()) return name;
-  // (kv-events.md section 10, case 15.) The multiplier is the 64-bit golden ratio.
-  return engine_hash{name.get() ^ (scope.group * 0x9E37'79B9'7F4A'7C15ULL)};
+  // (kv-events.md section 10, case 15.)
+  return engine_hash{name.get() ^ (scope.group * golden)};
 }
 
 std::span<const engine_hash> worker_applier::names_in_group(std::span<const engine_hash> names, const event_scope& scope) {

@@ -1,5 +1,5 @@
-// What it takes to ask for cache lines by the dozen, by how much memory they lie in: what bounds tables that are larger than a CPU's tables of
-// pages reach, and whether the machine's large pages are.
+// What it takes to ask for cache lines by the dozen, by how much memory they lie in. That is what large tables wait for, and it tells whether
+// the machine keeps large pages as such.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace kvc::perf {
 namespace {
 
 constexpr std::size_t line_bytes = 64;
-constexpr std::size_t small_page_bytes = 4'096;
+constexpr std::size_t together = 16;  ///< lines of a burst that lie in one area, where it is asked for in areas
 constexpr std::size_t burst = 32;  // as many as the table of names asks for at once
 constexpr int bursts = 10'000;
 constexpr std::uint64_t pause_ticks = 2'000;  ///< of other work before and after each burst, in which nothing is asked for
@@ -51,22 +51,22 @@ double median(std::vector<std::uint64_t>& ticks) {
   return static_cast<double>(*middle) * bench_ns_per_tick() / static_cast<double>(burst);
 }
 
-/// Lines of `memory`, `together` of which lie in one small page.
-void choose(std::byte* memory, std::size_t bytes, std::size_t together, std::mt19937_64& random, std::array<std::byte*, burst>& lines) {
-  std::byte* page = memory;
+/// Lines of `memory`, `together` of which lie in one area of `area` bytes; anywhere when that is all of it.
+void choose(std::byte* memory, std::size_t bytes, std::size_t area, std::mt19937_64& random, std::array<std::byte*, burst>& lines) {
+  std::byte* from = memory;
   for (std::size_t i = 0; i < burst; ++i) {
-    if (i % together == 0) page = memory + random() % (bytes / small_page_bytes) * small_page_bytes;
-    lines[i] = page + random() % (small_page_bytes / line_bytes) * line_bytes;
+    if (i % together == 0) from = memory + random() % (bytes / area) * area;
+    lines[i] = from + random() % (area / line_bytes) * line_bytes;
   }
 }
 
-void measure(std::byte* memory, std::size_t bytes, std::size_t together, const std::string& name, bench_report& report) {
+void measure(std::byte* memory, std::size_t bytes, std::size_t area, const std::string& name, bench_report& report) {
   std::mt19937_64 random(20'261'126);
   std::array<std::byte*, burst> lines;
   std::vector<std::uint64_t> ask;
   std::vector<std::uint64_t> use;
   for (int i = 0; i < bursts; ++i) {
-    choose(memory, bytes, together, random, lines);
+    choose(memory, bytes, area, random, lines);
     pause();
     const std::uint64_t began = settled_ticks();
     for (std::byte* const line : lines) core::bring_within_reach(line);
@@ -92,8 +92,11 @@ void run_bursts(bench_report& report) {
     if (memory == nullptr) throw std::bad_alloc();
     std::memset(memory, 1, bytes);
     const std::string name = std::to_string(mebibytes) + "_mib";
-    measure(static_cast<std::byte*>(memory), bytes, 1, name, report);
-    measure(static_cast<std::byte*>(memory), bytes, burst / 2, name + "_two_pages", report);
+    auto* const lines = static_cast<std::byte*>(memory);
+    measure(lines, bytes, bytes, name, report);
+    measure(lines, bytes, std::size_t{4} << 10, name + "_by_4_kib", report);
+    measure(lines, bytes, std::size_t{32} << 10, name + "_by_32_kib", report);
+    measure(lines, bytes, std::size_t{2} << 20, name + "_by_2_mib", report);
     core::unmap_large_pages(memory, bytes);
   }
 }

@@ -63,15 +63,29 @@ double per(double total, std::uint64_t units) {
   return units == 0 ? 0.0 : total / static_cast<double>(units);
 }
 
+/// Events of one kind, all of them and those of one block.
+struct timed_events {
+  std::uint64_t ticks = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t ticks_of_one = 0;
+  std::uint64_t events_of_one = 0;
+
+  void add(std::size_t more_blocks, std::uint64_t took) noexcept {
+    ticks += took;
+    blocks += more_blocks;
+    if (more_blocks != 1) return;
+    ticks_of_one += took;
+    ++events_of_one;
+  }
+};
+
 template <drivable Design>
 void replay_timed(const bench_workload& file, const bench_setup& setup, bench_report& report) {
   const double rate = bench_ns_per_tick();
   const std::uint64_t cost = reading_cost();
   std::vector<std::uint32_t> queries;
-  std::uint64_t store_ticks = 0;
-  std::uint64_t remove_ticks = 0;
-  std::uint64_t stored = 0;
-  std::uint64_t removed = 0;
+  timed_events stores;
+  timed_events removals;
   std::uint64_t worst = 0;
   bench_sums sums;
   typename Design::answer found;
@@ -104,22 +118,25 @@ void replay_timed(const bench_workload& file, const bench_setup& setup, bench_re
       continue;
     }
     worst = std::max(worst, net);
-    (op.kind == bench_kind::store ? store_ticks : remove_ticks) += net;
-    (op.kind == bench_kind::store ? stored : removed) += op.names.size();
+    (op.kind == bench_kind::store ? stores : removals).add(op.names.size(), net);
   }
   const double passed_ns = static_cast<double>(bench_ticks() - first_tick) * rate;
   report.add("cpu_share", static_cast<double>(bench_cpu_ns() - first_cpu) / passed_ns);
-  const double stores_ns = static_cast<double>(store_ticks) * rate;
-  const double removes_ns = static_cast<double>(remove_ticks) * rate;
+  const double stores_ns = static_cast<double>(stores.ticks) * rate;
+  const double removes_ns = static_cast<double>(removals.ticks) * rate;
   report.add("queries", static_cast<double>(queries.size()));
   report.add("pairs", static_cast<double>(sums.pairs));
   report.add("depth_sum", static_cast<double>(sums.depth_sum));
-  report.add("stored_blocks", static_cast<double>(stored));
-  report.add("removed_blocks", static_cast<double>(removed));
+  report.add("stored_blocks", static_cast<double>(stores.blocks));
+  report.add("removed_blocks", static_cast<double>(removals.blocks));
   report.add("dropped_blocks", static_cast<double>(fleet.dropped()));
-  report.add("event_ns_per_block", per(stores_ns + removes_ns, stored + removed));
-  report.add("store_ns_per_block", per(stores_ns, stored));
-  report.add("remove_ns_per_block", per(removes_ns, removed));
+  report.add("event_ns_per_block", per(stores_ns + removes_ns, stores.blocks + removals.blocks));
+  report.add("store_ns_per_block", per(stores_ns, stores.blocks));
+  report.add("remove_ns_per_block", per(removes_ns, removals.blocks));
+  report.add("stores_of_one", static_cast<double>(stores.events_of_one));
+  report.add("store_of_one_ns", per(static_cast<double>(stores.ticks_of_one) * rate, stores.events_of_one));
+  report.add("removals_of_one", static_cast<double>(removals.events_of_one));
+  report.add("remove_of_one_ns", per(static_cast<double>(removals.ticks_of_one) * rate, removals.events_of_one));
   report.add("worst_event_us", static_cast<double>(worst) * rate / 1000);
   report.add_latencies("query_ns", queries);
   std::vector<std::uint32_t>().swap(queries);

@@ -105,7 +105,8 @@ class decoding_fleet {
   static worker_id number_of(std::uint32_t engine) { return worker_id{engine + 1}; }
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
 
-  /// The names of a chain at every engine: two letters tell the same content where a third is, so that some names are two blocks' and move.
+  /// The names of a chain at every engine. From the 13th block on the letters 2 and 3 are one to the names, so that some name means two blocks,
+  /// and moves.
   std::vector<engine_hash> names_of(const std::vector<local_hash>& chain) {
     std::vector<local_hash> told = chain;
     for (std::size_t i = 12; i < told.size(); ++i) told[i] = local_hash{std::min<std::uint64_t>(told[i].get(), 2)};
@@ -124,7 +125,7 @@ class decoding_fleet {
     while (hit < names.size() && at.where.contains(names[hit])) ++hit;
     // What is used now goes to the end, and cannot be evicted.
     std::size_t used = 0;
-    for (std::size_t i = std::min(hit, names.size()); i-- > 0;) {
+    for (std::size_t i = hit; i-- > 0;) {
       const auto found = at.where.find(names[i]);
       if (found == at.where.end()) continue;
       at.cached.splice(at.cached.end(), at.cached, found->second);

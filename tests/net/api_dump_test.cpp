@@ -9,6 +9,7 @@
 #include "net/request_document.hpp"
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/dump_samples.hpp"
+#include "tests/support/net/eventually.hpp"
 #include "tests/support/net/fake_publisher.hpp"
 #include "tests/support/net/payloads.hpp"
 
@@ -49,13 +50,7 @@ struct dump_fixture : test::api_fixture {
 
   /// Runs the publishers until `holds`; false after 20 s.
   bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return kvc::test::run_until(context, holds);
   }
 
   raw_answer compact(const std::string& target) { return get(target, {{"Accept", "application/msgpack"}}); }

@@ -1,5 +1,4 @@
 // Dialects over real sockets: what a user sees of them in answers, /services and /metrics.
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "net/event_encode.hpp"
 #include "tests/net/event_samples.hpp"
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/eventually.hpp"
 #include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
 
@@ -48,13 +48,7 @@ struct heard_publisher {
   }
   template <class Condition>
   bool eventually(Condition holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return kvc::test::run_until(context, holds);
   }
 
   /// One event in a form, for a rank.

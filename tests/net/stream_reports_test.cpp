@@ -8,6 +8,7 @@
 #include "net/line_budget.hpp"
 #include "net/stream_series.hpp"
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/eventually.hpp"
 #include "tests/support/net/fake_publisher.hpp"
 #include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/payloads.hpp"
@@ -34,13 +35,7 @@ struct report_fixture : api_fixture {
 
   template <class Holds>
   bool eventually(Holds holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return kvc::test::run_until(context, holds);
   }
 
   void enrol(const fake_publisher& who, const std::string& instance, const std::string& type = "vLLM", const std::string& more = "") {

@@ -1,7 +1,6 @@
 // The whole service with engines that publish to it over real sockets, driven from the test's own thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/eventually.hpp"
 
 namespace kvc::test {
 
@@ -48,13 +48,7 @@ struct engines_fixture {
   /// Runs the test's context until `holds`; false after 20 s.
   template <class Condition>
   bool eventually(Condition holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return kvc::test::run_until(context, holds);
   }
 };
 

@@ -19,6 +19,7 @@
 #include "net/http_server.hpp"
 #include "net/joint_service.hpp"
 #include "net/store_service.hpp"
+#include "tests/support/net/eventually.hpp"
 #include "tests/support/net/fake_publisher.hpp"
 #include "tests/support/net/raw_client.hpp"
 #include "tests/support/net/stream_fixture.hpp"
@@ -81,13 +82,7 @@ struct store_fixture {
 
   /// Runs the test's context until `holds`; false after 20 s.
   bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return kvc::test::run_until(context, holds);
   }
 
   /// Waits for exactly this answer to a probe.

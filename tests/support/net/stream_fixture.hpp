@@ -18,6 +18,7 @@
 #include "net/fleet_service.hpp"
 #include "net/runtime.hpp"
 #include "net/zmq_socket.hpp"
+#include "tests/support/net/eventually.hpp"
 #include "tests/support/net/fake_publisher.hpp"
 
 namespace kvc::test {
@@ -51,13 +52,7 @@ struct stream_fixture {
 
   /// Runs the test's context until `holds`; false after 20 s.
   bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
-    return true;
+    return kvc::test::run_until(context, holds);
   }
 
   template <class T>
