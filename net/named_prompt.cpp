@@ -1,7 +1,6 @@
 #include "net/named_prompt.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -19,7 +18,6 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t names_per_turn = 2'048;  ///< of a lane, before its other work
-constexpr std::chrono::seconds longest_wait{5};
 
 /// One prompt on its way along the lanes. Each writes its own answer; all but those is the asker's.
 struct prompt_question {
@@ -72,7 +70,8 @@ std::vector<core::seq_hash> joined(std::vector<std::vector<core::seq_hash>>& ans
 
 }  // namespace
 
-asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std::vector<core::seq_hash>& blocks) {
+asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std::vector<core::seq_hash>& blocks,
+                                           std::chrono::steady_clock::duration patience) {
   blocks.clear();
   const std::span<const core::seq_hash> asked_for = std::exchange(query.hashes, {});
   const core::partition_view* const found = here.partitions.get().find(query.partition);
@@ -86,7 +85,7 @@ asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std
   asked->answers.resize(all.size());
   asked->asker = &here;
   asked->open = all.size();
-  asio::steady_timer bell(here.context, longest_wait);
+  asio::steady_timer bell(here.context, patience);
   asked->bell = &bell;
   const std::unique_ptr<prompt_question, void (*)(prompt_question*)> waiting(asked.get(), [](prompt_question* of) { of->bell = nullptr; });
   for (std::size_t i = 0; i < all.size(); ++i) {

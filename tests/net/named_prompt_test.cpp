@@ -1,12 +1,18 @@
 // Queries that tell their prompt by the names of engines, over real sockets: what a router of a fleet with one seed sees.
+#include <chrono>
 #include <cstdint>
+#include <future>
 #include <string>
 #include <vector>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/event_encode.hpp"
 #include "net/msgpack_tape.hpp"
+#include "net/named_prompt.hpp"
 #include "tests/support/net/engines_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 
@@ -167,6 +173,29 @@ BOOST_AUTO_TEST_CASE(a_prompt_ends_before_a_name_that_means_different_blocks) {
   BOOST_REQUIRE(at.reaches("second", other, 12));
 
   BOOST_TEST(at.service.post("/query_by_hash", query_of("1,2,3")).body == at.by_tokens(tokens_from(0, 1)));
+}
+
+BOOST_AUTO_TEST_CASE(a_lane_that_does_not_answer_in_time_is_not_waited_for) {
+  two_engines at;
+  at.first.publish(stored_payload({11, 12}, {}, tokens_from(0, 2)));
+  BOOST_REQUIRE(at.reaches("first", tokens_from(0, 2), 8));
+  std::promise<void> released;
+  boost::asio::post(at.service.lanes.at(1).context, [until = released.get_future().share()] { until.wait(); });
+
+  const std::vector<core::seq_hash> names{core::seq_hash{11}, core::seq_hash{12}};
+  std::vector<core::seq_hash> blocks;
+  net::query_request query;
+  query.partition = {.tenant = "default", .model = "m", .lora = "", .salt = "", .block_size = 4};
+  query.hashes = names;
+  net::lane& here = at.service.lanes.at(0);
+  const net::checked answer = boost::asio::co_spawn(here.context, net::find_named_blocks(here, query, blocks, std::chrono::milliseconds(50)),
+                                                    boost::asio::use_future)
+                                  .get();
+  released.set_value();
+  BOOST_REQUIRE(answer.has_value());
+  BOOST_TEST((answer->kind == net::refusal_kind::overloaded));
+  // What that lane says later is nobody's, and the next question is answered.
+  BOOST_TEST(at.service.post("/query_by_hash", query_of("11,12")).body == at.by_tokens(tokens_from(0, 2)));
 }
 
 BOOST_AUTO_TEST_CASE(a_kind_of_hash_that_goes_with_nothing_is_refused) {
