@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/co_spawn.hpp>
@@ -188,9 +189,8 @@ BOOST_AUTO_TEST_CASE(a_lane_that_does_not_answer_in_time_is_not_waited_for) {
   query.partition = {.tenant = "default", .model = "m", .lora = "", .salt = "", .block_size = 4};
   query.hashes = names;
   net::lane& here = at.service.lanes.at(0);
-  const net::checked answer = boost::asio::co_spawn(here.context, net::find_named_blocks(here, query, blocks, std::chrono::milliseconds(50)),
-                                                    boost::asio::use_future)
-                                  .get();
+  auto asking = net::find_named_blocks(here, query, blocks, std::chrono::milliseconds(50));
+  const net::checked answer = boost::asio::co_spawn(here.context, std::move(asking), boost::asio::use_future).get();
   released.set_value();
   BOOST_REQUIRE(answer.has_value());
   BOOST_TEST((answer->kind == net::refusal_kind::overloaded));
