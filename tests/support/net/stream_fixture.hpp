@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -55,13 +56,12 @@ struct stream_fixture {
     return kvc::test::run_until(context, holds);
   }
 
+  /// What `work` answers; throws when it has not ended within 20 s.
   template <class T>
   T await(boost::asio::awaitable<T> work) {
     auto done = boost::asio::co_spawn(context, std::move(work), boost::asio::use_future);
-    while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      context.restart();
-      context.run_for(std::chrono::milliseconds(2));
-    }
+    const bool has_ended = eventually([&] { return done.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    if (!has_ended) throw std::runtime_error("what the test awaits did not end within 20 s");
     return done.get();
   }
 
