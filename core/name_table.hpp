@@ -288,7 +288,7 @@ class name_table {
   /// The way of a line that has a tag and a place; `ways` when there is none.
   static std::size_t way_of(const bucket& line, std::uint16_t tag, std::uint32_t place) noexcept;
   [[nodiscard]] bool add_unmistakable(std::uint64_t hash, std::uint32_t place) noexcept;
-  struct division;
+  class division;
   /// Whether a segment may be told from others by one more bit: a directory has two words for each bit of the deepest.
   [[nodiscard]] bool may_deepen(unsigned bits) const noexcept {
     const unsigned by_chance = static_cast<unsigned>(std::bit_width(counts_.size()));

@@ -130,18 +130,18 @@ std::string locate_target(std::string_view path, const std::vector<std::string>&
 
 std::deque<std::vector<std::size_t>> lists_by_bytes(const std::vector<std::string>& keys, std::span<const std::size_t> places,
                                                     std::size_t most_bytes) {
-  std::deque<std::vector<std::size_t>> lists;
+  std::deque<std::vector<std::size_t>> made;
   std::size_t bytes = 0;
   for (const std::size_t each : places) {
     const std::size_t mine = percent_encoded(keys[each]).size() + 1;
-    if (lists.empty() || bytes + mine > most_bytes) {
-      lists.emplace_back();
+    if (made.empty() || bytes + mine > most_bytes) {
+      made.emplace_back();
       bytes = 0;
     }
-    lists.back().push_back(each);
+    made.back().push_back(each);
     bytes += mine;
   }
-  return lists;
+  return made;
 }
 
 std::optional<std::string> touch_target(std::string_view path, std::string_view key, std::string_view tenant) {
