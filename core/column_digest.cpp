@@ -20,7 +20,7 @@ struct alignas(64) digest_keys {
     // SplitMix64 (Steele, Lea and Flood, 2014), from a place that nothing else spread by the secret begins at.
     std::uint64_t state = spread(0x636F'6C75'6D6E'7321U);
     for (std::uint64_t& key : each) {
-      state += 0x9E37'79B9'7F4A'7C15U;
+      state += golden;
       key = mixed_bits(state);
     }
   }

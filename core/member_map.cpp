@@ -4,13 +4,14 @@
 #include <bit>
 
 #include "core/catalog.hpp"
+#include "core/mixed_bits.hpp"
 
 namespace kvc::core {
 namespace {
 
 /// Multiplicative hashing by the 64-bit golden ratio: neighbouring numbers, as workers have them, come to lie far apart.
 std::size_t home_of(worker_id worker, unsigned shift) noexcept {
-  return worker.get() * 0x9E37'79B9'7F4A'7C15ULL >> shift;
+  return worker.get() * golden >> shift;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/bring_near.hpp"
 #include "core/column_digest.hpp"
 #include "core/ids.hpp"
+#include "core/mixed_bits.hpp"
 #include "core/slot_table.hpp"
 
 namespace kvc::core {
@@ -216,7 +217,7 @@ struct alignas(64) run {
     std::ranges::transform(blocks().subspan(start, count), out, [](std::uint64_t bare) { return local_hash{bare}; });
   }
   [[nodiscard]] static std::uint64_t filter_bit(std::uint32_t offset, std::uint64_t local) noexcept {
-    return std::uint64_t{1} << ((local ^ offset * std::uint64_t{0xD6E8'FEB8'6659'FD93}) * 0x9E37'79B9'7F4A'7C15U >> 58);
+    return std::uint64_t{1} << ((local ^ offset * std::uint64_t{0xD6E8'FEB8'6659'FD93}) * golden >> 58);
   }
   /// One visit more, unless the run is dead.
   [[nodiscard]] bool try_visit() noexcept;

@@ -9,6 +9,7 @@
 #include "core/arena.hpp"
 #include "core/arena_allocator.hpp"
 #include "core/bring_near.hpp"
+#include "core/mixed_bits.hpp"
 #include "core/quiescence.hpp"
 #include "core/run.hpp"
 #include "core/spread.hpp"
@@ -26,7 +27,7 @@ constexpr std::uint64_t address_mask = 0x0000'FFFF'FFFF'FFC0;
 /// one line.
 std::uint64_t spread_first(std::uint64_t first) noexcept {
   const std::uint64_t hidden = first ^ spread_secret();
-  const std::uint64_t mixed = (hidden ^ hidden >> 32) * 0x9E37'79B9'7F4A'7C15U;
+  const std::uint64_t mixed = (hidden ^ hidden >> 32) * golden;
   return mixed ^ mixed >> 29;
 }
 

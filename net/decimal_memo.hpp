@@ -10,6 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "core/mixed_bits.hpp"
+
 namespace kvc::net {
 
 /// The shortest text that reads back as the same double, remembered for some numbers: to find it takes some 60 ns, and from one listing of
@@ -19,7 +21,7 @@ class decimal_memo {
   /// Valid until the next call. `value` is finite.
   [[nodiscard]] std::string_view text(double value) {
     const auto bits = std::bit_cast<std::uint64_t>(value);
-    entry& at = entries_[(bits * 0x9E37'79B9'7F4A'7C15) >> (64 - places_log2)];  // Fibonacci hashing (Knuth, TAOCP 3, 6.4)
+    entry& at = entries_[(bits * core::golden) >> (64 - places_log2)];  // Fibonacci hashing (Knuth, TAOCP 3, 6.4)
     if (at.length == 0 || at.bits != bits) {
       at.bits = bits;
       const std::to_chars_result made = std::to_chars(at.letters.data(), at.letters.data() + at.letters.size(), value);

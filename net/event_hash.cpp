@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/block_hasher.hpp"
+#include "core/mixed_bits.hpp"
 
 namespace kvc::net {
 namespace {
@@ -50,7 +51,7 @@ bool has_repeats_in(std::span<Number> numbers, const std::vector<core::engine_ha
   const int shift = 64 - std::countr_zero(numbers.size());
   std::size_t steps_left = numbers.size();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    std::size_t at = (names[i].get() * 0x9E37'79B9'7F4A'7C15ULL) >> shift;  // the 64-bit golden ratio
+    std::size_t at = (names[i].get() * core::golden) >> shift;
     for (; number_in(numbers[at]) != 0; at = (at + 1) & (numbers.size() - 1)) {
       if (names[number_in(numbers[at]) - 1] == names[i]) return true;
       if (--steps_left == 0) return has_repeats_sorted(names, scratch);

@@ -98,6 +98,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,lzcnt,popcnt"
     const std::uint64_t ends = is_plain ? commas : commas & ((std::uint64_t{1} << std::countr_one(known)) - 1);
     if (ends == 0) break;
     const auto numbers = static_cast<std::size_t>(std::popcount(ends));
+    if (numbers > most_in_step) break;  // some have no digits; nor would there be room for them, nor bits in a mask for 64
     // 2. Their ends, beginnings and lengths, a byte each.
     const __m512i ends_at = _mm512_maskz_compress_epi8(ends, positions);
     const __m512i ends_before = _mm512_mask_set1_epi8(_mm512_permutexvar_epi8(one_before, ends_at), 1, last_end);

@@ -15,6 +15,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/block_hasher.hpp"
+#include "core/mixed_bits.hpp"
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -55,7 +56,7 @@ promotion_service::~promotion_service() = default;
 
 std::uint64_t promotion_service::fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key) {
   const std::uint64_t whose = core::digest(std::as_bytes(std::span(tenant))) + backend;
-  return core::digest(std::as_bytes(std::span(key))) ^ whose * 0x9E37'79B9'7F4A'7C15U;
+  return core::digest(std::as_bytes(std::span(key))) ^ whose * core::golden;
 }
 
 std::size_t promotion_service::in_flight() const {

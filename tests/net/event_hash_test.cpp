@@ -44,10 +44,9 @@ BOOST_AUTO_TEST_CASE(repeats_are_found_in_lists_of_every_length) {
 
 BOOST_AUTO_TEST_CASE(names_made_to_collide_are_judged_all_the_same) {
   // Multiples of the golden ratio's inverse fall into one place of the table.
-  constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15ULL;
-  std::uint64_t inverse = golden;  // Newton's steps; each doubles the bits that are right
-  for (int i = 0; i < 6; ++i) inverse *= 2 - golden * inverse;
-  BOOST_TEST_REQUIRE(inverse * golden == 1U);
+  std::uint64_t inverse = core::golden;  // Newton's steps; each doubles the bits that are right
+  for (int i = 0; i < 6; ++i) inverse *= 2 - core::golden * inverse;
+  BOOST_TEST_REQUIRE(inverse * core::golden == 1U);
   std::vector<std::uint64_t> names;
   for (std::uint64_t i = 1; i <= 20'000; ++i) names.push_back(i * inverse);
   BOOST_TEST(!repeats(names));

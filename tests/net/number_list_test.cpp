@@ -1,8 +1,11 @@
 #include "net/number_list.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +36,7 @@ std::string made_up_list(std::mt19937_64& random, std::string_view comma, const 
     text += std::to_string(is_odd && random() % 40 == 0 ? random() : (random() % 100'000'000) >> (random() % longest));
     text += comma;
     if (is_odd && random() % 50 == 0) text += std::string(1, " 0,-.]\"\x80"[random() % 8]);
+    if (is_odd && random() % 100 == 0) text += std::string(random() % 200, ',');
   }
   return text + behind;
 }
@@ -76,6 +80,23 @@ BOOST_AUTO_TEST_CASE(fills_no_more_than_the_room_there_is) {
     BOOST_TEST(numbers.size() + net::least_room_for_numbers > room);  // and not much less
     BOOST_TEST(rest == text.substr(numbers.size() * 5));
     if (!numbers.empty()) BOOST_TEST(numbers.back() == 999 + numbers.size());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(commas_with_nothing_between_are_no_numbers_and_nothing_is_written_for_them) {
+  constexpr std::uint64_t untouched = 0x5EED'5EED'5EED'5EED;
+  for (const std::string before : {"", "7,", "1,22,333,4444,55555,666666,7777777,88888888,9,10,11,12,13,14,15,16,17,"}) {
+    const auto numbers = static_cast<std::size_t>(std::ranges::count(before, ','));
+    for (std::size_t commas = 1; commas < 300; ++commas) {
+      const std::string text = before + std::string(commas, ',') + R"(4],"model":"m"})";
+      const std::size_t room = numbers + net::least_room_for_numbers;
+      std::vector<std::uint64_t> some(room + 100, untouched);
+      const auto read =
+          net::read_short_numbers(text.data(), text.data() + text.size(), net::list_style::dense, std::span(some).first(room));
+      BOOST_TEST(read.count == numbers);
+      BOOST_TEST(read.rest - text.data() == static_cast<std::ptrdiff_t>(before.size()));
+      BOOST_TEST((std::ranges::count(std::span(some).subspan(room), untouched) == 100));
+    }
   }
 }
 
