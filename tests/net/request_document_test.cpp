@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(plain_and_other_bodies_mean_the_same) {
        {plain, hashes, plain + "," + hashes, std::string(R"("token_ids":[])"), std::string(R"("token_ids":[1,-1])"),
         std::string(R"("token_ids":[4294967296])"), std::string(R"("seq_hashes":[18446744073709551616])"),
         std::string(R"("token_ids":[1,2],"token_ids":[3])"), std::string(R"("token_ids":[01])"), std::string(R"("token_ids":[1 , 2 ,3])"),
-        std::string(R"("token_ids":[1,]})"), std::string(R"("top_k":-1)")}) {
+        std::string(R"("token_ids":[1,]})"), R"("token_ids":[)" + std::string(64, ',') + "4]", std::string(R"("top_k":-1)")}) {
     BOOST_TEST_CONTEXT(members) {
       const auto quick = read(query_with(members));
       const auto slow = read(R"({"\u006dodel":"m","block_size":4,)" + members + "}");
