@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/block_hasher.hpp"
+#include "tests/support/placed_model.hpp"
 
 namespace kvc::test {
 
@@ -44,7 +45,8 @@ void ask(const partition_view& home, std::span<const local_hash> query, bool by_
   index.match(rolled, scope, out);
 }
 
-void compare_members(const partition_view* home, const strict_model& model, std::size_t partition, std::ostream& out) {
+template <class Model>
+void compare_members(const partition_view* home, const Model& model, std::size_t partition, std::ostream& out) {
   std::vector<worker_id> members;
   if (home != nullptr) std::ranges::transform(home->members, std::back_inserter(members), &member::id);
   std::ranges::sort(members);
@@ -52,7 +54,8 @@ void compare_members(const partition_view* home, const strict_model& model, std:
   if (home != nullptr) expect(home->partition->index().count_held(), model.distinct_blocks(partition), stranger, "distinct blocks", out);
 }
 
-void compare_query(const partition_view* home, const strict_model& model, std::size_t partition, std::span<const local_hash> query,
+template <class Model>
+void compare_query(const partition_view* home, const Model& model, std::size_t partition, std::span<const local_hash> query,
                    media_mask filter, std::ostream& out) {
   if (home == nullptr) return;
   match_result whole;
@@ -76,5 +79,10 @@ void compare_query(const partition_view* home, const strict_model& model, std::s
     compare_depths(filtered.of(who), who, usable, out);
   }
 }
+
+template void compare_members(const partition_view*, const strict_model&, std::size_t, std::ostream&);
+template void compare_members(const partition_view*, const placed_model&, std::size_t, std::ostream&);
+template void compare_query(const partition_view*, const strict_model&, std::size_t, std::span<const local_hash>, media_mask, std::ostream&);
+template void compare_query(const partition_view*, const placed_model&, std::size_t, std::span<const local_hash>, media_mask, std::ostream&);
 
 }  // namespace kvc::test

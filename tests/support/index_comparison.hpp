@@ -18,11 +18,14 @@ void ask(const core::partition_view& home, std::span<const core::local_hash> que
          core::match_result& out);
 
 /// Writes a line to `out` for all that differs in members and in the number of blocks. `home` may be null: nobody has joined.
-void compare_members(const core::partition_view* home, const strict_model& model, std::size_t partition, std::ostream& out);
+/// `Model` is strict_model or placed_model, here and below.
+template <class Model>
+void compare_members(const core::partition_view* home, const Model& model, std::size_t partition, std::ostream& out);
 
 /// The same for one query: the rows; every depth of every member and of a worker that is none, asked by local hashes, by sequence
 /// hashes, and by local hashes on the media of `filter` only.
-void compare_query(const core::partition_view* home, const strict_model& model, std::size_t partition,
+template <class Model>
+void compare_query(const core::partition_view* home, const Model& model, std::size_t partition,
                    std::span<const core::local_hash> query, core::media_mask filter, std::ostream& out);
 
 }  // namespace kvc::test

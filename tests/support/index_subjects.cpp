@@ -10,7 +10,7 @@ namespace kvc::test {
 using namespace kvc::core;
 
 void real_subject::add(worker_id worker, const worker_traits& traits) {
-  auto added = std::make_unique<real_worker>(worker, traits, catalog_, lanes_[worker.get() % lanes_.size()]);
+  auto added = std::make_unique<real_worker>(worker, traits, *catalog_, lanes_[worker.get() % lanes_.size()]);
   added->join(0);
   workers_[worker] = std::move(added);
 }
@@ -20,8 +20,34 @@ void real_subject::drop(worker_id worker) {
   workers_.erase(worker);
 }
 
+std::uint64_t real_subject::relieve(index_budget& budget, std::size_t slice) {
+  std::uint64_t gone = 0;
+  const auto look = [&] {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      std::uint64_t bytes = lanes_[lane]->bytes_in_use();
+      for (const auto& [number, each] : workers_) bytes += number.get() % lanes_.size() == lane ? each->blocks().bytes() : 0;
+      budget.note_lane(lane, bytes);
+    }
+    (void)budget.look();
+  };
+  look();
+  for (bool is_any = true; is_any; look()) {
+    is_any = false;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const auto pass = budget.pass_for(lane);
+      if (!pass) continue;
+      is_any = true;
+      for (const auto& [number, each] : workers_) {
+        if (number.get() % lanes_.size() == lane) gone += each->evict(*pass, slice);
+      }
+      (void)budget.finish(lane, *pass);
+    }
+  }
+  return gone;
+}
+
 std::shared_ptr<const partition_view> real_subject::view(std::size_t partition) const {
-  const auto all = catalog_.view().get();
+  const auto all = catalog_->view().get();
   const auto found = all->partitions.find(partition_number(partition));
   return found == all->partitions.end() ? nullptr : found->second;
 }

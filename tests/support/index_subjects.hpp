@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/catalog.hpp"
+#include "core/eviction.hpp"
 #include "core/match.hpp"
 #include "tests/support/index_step.hpp"
 #include "tests/support/real_worker.hpp"
@@ -25,6 +27,10 @@ class real_subject {
  public:
   static constexpr std::size_t deep_chain = 10'000;
 
+  real_subject() : real_subject(std::make_shared<core::catalog>()) {}
+  /// One of several, each with a thread of its own, whose workers meet in the partitions of one catalog.
+  explicit real_subject(std::shared_ptr<core::catalog> shared) : catalog_(std::move(shared)) {}
+
   void add(core::worker_id worker, const worker_traits& traits);
   void join(core::worker_id worker, std::size_t partition) { workers_.at(worker)->join(partition); }
   void drop(core::worker_id worker);
@@ -37,6 +43,11 @@ class real_subject {
   }
 
   [[nodiscard]] real_worker& worker(core::worker_id number) { return *workers_.at(number); }
+
+  /// Lets go of blocks until the index keeps its budget, or nothing more can go, as its two lanes would, `slice` blocks at a time. Returns how
+  /// many went. Precondition: the budget is one of this catalog, for two lanes.
+  std::uint64_t relieve(core::index_budget& budget, std::size_t slice);
+  [[nodiscard]] const core::catalog& all() const { return *catalog_; }
 
   [[nodiscard]] std::uint32_t depth(std::size_t partition, core::worker_id worker, core::media_mask among, query_blocks query) const;
   /// The same, asked by sequence hashes.
@@ -54,7 +65,7 @@ class real_subject {
   [[nodiscard]] std::shared_ptr<const core::partition_view> view(std::size_t partition) const;
 
  private:
-  core::catalog catalog_;
+  std::shared_ptr<core::catalog> catalog_;
   /// Workers share two lanes, so that some write their names down together and some apart.
   std::array<std::shared_ptr<core::lane_names>, 2> lanes_{std::make_shared<core::lane_names>(), std::make_shared<core::lane_names>()};
   std::map<core::worker_id, std::unique_ptr<real_worker>> workers_;

@@ -60,6 +60,15 @@ void real_worker::clear(media_mask which, std::optional<std::size_t> only, std::
   while (!blocks_.clear_some(which, scope, budget, tally_)) continue;
 }
 
+std::uint64_t real_worker::evict(eviction_pass& pass, std::size_t slice) {
+  apply_tally gone;
+  for (bool is_done = false; !is_done;) {
+    std::size_t left = slice;
+    is_done = blocks_.evict_some(pass, left, [] {}, gone);
+  }
+  return gone.removed;
+}
+
 worker_dump real_worker::dump(std::size_t budget) const {
   worker_dump made;
   dump_cursor at;

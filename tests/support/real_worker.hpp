@@ -37,6 +37,8 @@ class real_worker {
   void remove(const std::vector<core::engine_hash>& names, core::medium_id medium) { blocks_.remove(names, medium, tally_); }
   /// In pieces of `budget` names, as a lane would.
   void clear(core::media_mask which, std::optional<std::size_t> only, std::size_t budget = 1'000'000);
+  /// Makes the worker's part of a pass of eviction, `slice` blocks at a time. Returns how many went.
+  std::uint64_t evict(core::eviction_pass& pass, std::size_t slice);
   /// See lane_blocks::follow.
   void follow(const core::partition& home, const std::vector<core::engine_hash>& names, std::vector<core::seq_hash>& blocks,
               std::size_t& budget) {
