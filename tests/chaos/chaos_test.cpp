@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <sys/resource.h>
@@ -16,6 +15,7 @@
 
 #include "perf/sim_chaos_session.hpp"
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/setting.hpp"
 
 namespace {
 
@@ -23,11 +23,6 @@ using namespace kvc;
 
 constexpr std::uint64_t seeds_in_an_ordinary_run = 200;
 constexpr std::size_t at_once = 32;  ///< sessions mostly wait, for replays that do not come and for deadlines
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* const found = std::getenv(name);
-  return found == nullptr ? otherwise : std::strtoull(found, nullptr, 10);
-}
 
 kvc::test::api_settings patient() {
   kvc::test::api_settings chosen;
@@ -92,8 +87,8 @@ BOOST_AUTO_TEST_SUITE(chaos)
 
 BOOST_FIXTURE_TEST_CASE(what_is_answered_is_right_or_said_to_be_incomplete, chaos_fixture) {
   // The one promise of the service, whatever publishers do. Repeat a seed with KVC_CHAOS_SEED=<seed> KVC_CHAOS_SEEDS=1.
-  const std::uint64_t first = setting("KVC_CHAOS_SEED", 1);
-  const std::uint64_t count = setting("KVC_CHAOS_SEEDS", seeds_in_an_ordinary_run);
+  const std::uint64_t first = test::setting("KVC_CHAOS_SEED", 1);
+  const std::uint64_t count = test::setting("KVC_CHAOS_SEEDS", seeds_in_an_ordinary_run);
 
   run(first, count);
 

@@ -3,7 +3,6 @@
 // KVC_PROPERTY_STREAMS sets how many directories are made, KVC_PROPERTY_SEED the first seed.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <set>
 #include <span>
@@ -16,6 +15,7 @@
 #include "core/blend_query.hpp"
 #include "core/blend_table.hpp"
 #include "core/chunk_index.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(blend_property)
@@ -24,11 +24,6 @@ namespace {
 
 using namespace kvc::core;
 using tokens = std::vector<std::uint32_t>;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// Chunks by their tokens, least recently used first; everything by search.
 struct blend_model {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
@@ -18,11 +17,13 @@
 #include "core/catalog.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/quiescence.hpp"
+#include "tests/support/setting.hpp"
 #include "tests/support/strict_model.hpp"
 
 namespace {
 
 using namespace kvc::core;
+using kvc::test::setting;
 using kvc::test::test_seed;
 
 using path = std::vector<std::uint64_t>;
@@ -139,11 +140,6 @@ path chain_of(std::uint64_t first, std::uint64_t length) {
   path made;
   for (std::uint64_t i = 0; i < length; ++i) made.push_back(first * 1'000'000 + i);
   return made;
-}
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 }  // namespace

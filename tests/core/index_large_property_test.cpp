@@ -3,7 +3,6 @@
 //
 // KVC_PROPERTY_STREAMS sets how many streams are run, KVC_PROPERTY_SEED the first seed.
 #include <cstdint>
-#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "tests/support/large_fleet.hpp"
 #include "tests/support/placed_model.hpp"
 #include "tests/support/random_steps.hpp"
+#include "tests/support/setting.hpp"
 #include "tests/support/strict_model.hpp"
 
 namespace kvc::test {
@@ -20,11 +20,6 @@ BOOST_AUTO_TEST_SUITE(index_large_property)
 namespace {
 
 using namespace kvc::core;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// Runs one stream; the failure, or empty.
 /// `evicted` is given for one under a byte budget, and raised by what went.

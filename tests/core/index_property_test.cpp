@@ -5,7 +5,6 @@
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "tests/support/index_comparison.hpp"
 #include "tests/support/index_subjects.hpp"
 #include "tests/support/random_steps.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(index_property)
@@ -25,11 +25,6 @@ BOOST_AUTO_TEST_SUITE(index_property)
 namespace {
 
 using namespace kvc::core;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// Both indexes fed with one random stream.
 class duel {

@@ -1,7 +1,6 @@
 // Pools against a naive model: after every step of random engines and stores, what counts is what the model counts.
 //
 // KVC_PROPERTY_STREAMS sets the number of streams, KVC_PROPERTY_SEED the first seed.
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -12,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/pool_scene.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test::pools {
 BOOST_AUTO_TEST_SUITE(pool_property)
@@ -26,11 +26,6 @@ words prompt(unsigned blocks) {
   words made;
   for (std::uint32_t i = 0; i < blocks * block_size; ++i) made.push_back(10 + i);
   return made;
-}
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 /// What the pool's publisher may speak of: one object.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -18,6 +17,7 @@
 #include "tests/support/index_comparison.hpp"
 #include "tests/support/index_subjects.hpp"
 #include "tests/support/random_steps.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(snapshot_property)
@@ -27,11 +27,6 @@ namespace {
 using namespace kvc::core;
 
 constexpr std::uint32_t fleet = 3;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 void expect(std::uint64_t got, std::uint64_t wanted, worker_id who, const char* what, std::ostream& out) {
   if (got != wanted) out << "\n  worker " << who.get() << ' ' << what << ": " << got << ", model " << wanted;

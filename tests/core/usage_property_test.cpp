@@ -5,7 +5,6 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <random>
 #include <set>
@@ -17,6 +16,7 @@
 #include "core/quota.hpp"
 #include "core/usage.hpp"
 #include "core/usage_listing.hpp"
+#include "tests/support/setting.hpp"
 #include "tests/support/usage_model.hpp"
 
 namespace kvc::test {
@@ -26,11 +26,6 @@ namespace {
 
 using namespace kvc::core;
 using namespace std::chrono_literals;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 owned_object_key owned(const object_key& key) {
   return {std::string(key.hash), std::string(key.model), key.kv_rank, key.object_group, std::string(key.salt)};

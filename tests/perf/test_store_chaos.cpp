@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
@@ -7,6 +6,7 @@
 #include "perf/sim_mix.hpp"
 #include "perf/sim_store_play.hpp"
 #include "tests/support/net/store_fixture.hpp"
+#include "tests/support/setting.hpp"
 
 BOOST_AUTO_TEST_SUITE(store_chaos)
 
@@ -44,11 +44,6 @@ sim::store_options small_store(std::uint64_t seed, std::uint16_t port) {
   return chosen;
 }
 
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 void require_agreement(const sim::store_outcome& outcome) {
   for (const std::string& each : outcome.complaints) BOOST_TEST_MESSAGE(each);
   BOOST_TEST(outcome.complaint_count == 0U);
@@ -81,8 +76,8 @@ BOOST_AUTO_TEST_CASE(without_trouble_probes_say_what_the_store_has) {
 BOOST_AUTO_TEST_CASE(after_any_trouble_probes_say_what_the_store_has) {
   // Masters that hang, lie and lead in turn, memory that is short, objects, segments and clients that vanish without a word, events that
   // are lost: within the bound of reconciliation the answers are what the store has.
-  const std::uint64_t first = from_environment("KVC_CHAOS_SEED", 1);
-  const std::uint64_t seeds = from_environment("KVC_CHAOS_SEEDS", 24);
+  const std::uint64_t first = test::setting("KVC_CHAOS_SEED", 1);
+  const std::uint64_t seeds = test::setting("KVC_CHAOS_SEEDS", 24);
   std::uint64_t faults = 0;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <latch>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "tests/support/index_comparison.hpp"
 #include "tests/support/random_steps.hpp"
 #include "tests/support/real_worker.hpp"
+#include "tests/support/setting.hpp"
 #include "tests/support/strict_model.hpp"
 
 namespace kvc::test {
@@ -33,11 +33,6 @@ constexpr std::size_t readers = 4;
 constexpr random_steps::shape shape{.partitions = 2, .letters = 2, .longest = 6, .wild_names = 6};
 constexpr local_hash never_stored{777};
 constexpr local_hash private_block{999};  // outside of the random alphabet: only the lane's own check stores it
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// The steps of one lane's workers: the same seed gives the same steps, so that the model can be fed with them afterwards.
 /// `Sink` has hire(id, traits), dismiss(id), and apply(id, step).

@@ -4,7 +4,6 @@
 // KVC_STRESS_STEPS sets how many steps each lane takes, KVC_STRESS_SEED the seed, KVC_STRESS_ROUNDS how many seeds.
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <random>
@@ -22,6 +21,7 @@
 #include "tests/support/index_comparison.hpp"
 #include "tests/support/large_fleet.hpp"
 #include "tests/support/real_worker.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(large_fleet_stress)
@@ -34,11 +34,6 @@ constexpr std::uint32_t writers = 4;
 constexpr std::size_t readers = 2;
 constexpr worker_id holder{999'000'000};
 constexpr local_hash never_stored{0xFFFF'FFFF'FFFF};
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// A worker that stores one prompt before the others begin, the trunk of much of what they store, and holds it until they have ended.
 store_step store_of(const std::vector<local_hash>& trunk) {

@@ -3,7 +3,6 @@
 //
 // KVC_STRESS_STEPS sets how many steps each lane takes, KVC_STRESS_SEED the seed.
 #include <atomic>
-#include <cstdlib>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/pool_scene.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test::pools {
 BOOST_AUTO_TEST_SUITE(name_board_stress)
@@ -25,11 +25,6 @@ namespace {
 constexpr std::size_t engines = 3;
 constexpr std::size_t stores = 2;
 constexpr std::uint64_t names_used = 40;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// What is posted to a lane.
 class inbox {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <random>
@@ -19,6 +18,7 @@
 #include "core/quiescence.hpp"
 #include "tests/support/index_comparison.hpp"
 #include "tests/support/real_worker.hpp"
+#include "tests/support/setting.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(regrowth_stress)
@@ -30,11 +30,6 @@ using namespace kvc::core;
 constexpr std::size_t sides = 3;
 constexpr std::size_t readers = 2;
 constexpr std::uint64_t rounds_by_default = 1'500;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// What all sides hold for good, and an end that only one of them ever holds.
 struct prompt_of_side {
