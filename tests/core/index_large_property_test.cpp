@@ -37,7 +37,7 @@ std::string run_stream(std::uint64_t seed, std::uint64_t* evicted = nullptr) {
     if (!difference.empty()) return where(step) + ", after one that " + both.last() + difference.substr(0, 2'000);
   }
   if (evicted != nullptr) *evicted += both.evicted();
-  return both.ends_empty() ? "" : where(shape.steps) + ": blocks left behind when everybody had left";
+  return both.ends_empty() ? "" : where(shape.steps) + ": something left behind when everybody had left";
 }
 
 /// The two models fed with one small stream without pools; what differs at its end.

@@ -48,6 +48,8 @@ class real_subject {
   /// many went. Precondition: the budget is one of this catalog, for two lanes.
   std::uint64_t relieve(core::index_budget& budget, std::size_t slice);
   [[nodiscard]] const core::catalog& all() const { return *catalog_; }
+  /// What the names of both lanes take.
+  [[nodiscard]] std::uint64_t bytes_of_names() const { return lanes_[0]->bytes_in_use() + lanes_[1]->bytes_in_use(); }
 
   [[nodiscard]] std::uint32_t depth(std::size_t partition, core::worker_id worker, core::media_mask among, query_blocks query) const;
   /// The same, asked by sequence hashes.

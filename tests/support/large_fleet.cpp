@@ -92,7 +92,30 @@ void large_fleet::compare_books(std::ostream& out) {
     for (const medium_id medium : {medium_id::gpu, medium_id::cpu, medium_id::disk}) {
       expect(real_->held_on(who, medium), model_.held_on(who, medium), who, "held");
     }
+    compare_names(who, out);
   }
+}
+
+/// What the worker's names for a prompt mean, one by one and as a prompt.
+void large_fleet::compare_names(worker_id who, std::ostream& out) {
+  if (prompts_.empty()) return;
+  const std::size_t home = random_home();
+  const names all = names_of({.number = who}, home, query());
+  const engine_hash one = all[below(all.size())];
+  if (real_->worker(who).meaning_of(one) != model_.meaning(who, one, std::nullopt))
+    out << "\n  worker " << who.get() << " means another block";
+  const auto seen = real_->view(home);
+  if (!seen) return;
+  std::vector<seq_hash> wanted;
+  for (const engine_hash each : all) {
+    const auto meant = model_.meaning(who, each, home);
+    if (!meant) break;
+    wanted.push_back(*meant);
+  }
+  std::vector<seq_hash> got;
+  std::size_t budget = all.size();
+  real_->worker(who).follow(*seen->partition, all, got, budget);
+  if (got != wanted) out << "\n  worker " << who.get() << " follows a prompt to " << got.size() << ", model " << wanted.size();
 }
 
 std::string large_fleet::difference() {
@@ -130,7 +153,10 @@ bool large_fleet::ends_empty() {
   std::vector<std::shared_ptr<const partition_view>> homes;
   for (std::size_t home = 0; home < partitions; ++home) homes.push_back(real_->view(home));
   while (!staff_.empty()) dismiss(staff_.size() - 1);
-  return std::ranges::all_of(homes, [](const auto& each) { return !each || each->partition->index().blocks() == 0; });
+  (void)collect_retired();
+  return real_->bytes_of_names() == 0 && std::ranges::all_of(homes, [](const auto& each) {
+           return !each || (each->partition->index().blocks() == 0 && each->partition->index().bytes() == 0);
+         });
 }
 
 void large_fleet::hire() {
@@ -175,7 +201,8 @@ large_fleet::names large_fleet::names_of(const engine& who, std::size_t home, co
   std::vector<seq_hash> rolled;
   roll_from_root(of, seed, rolled);
   names made;
-  // The sequence hash of a first block is its local hash whatever the seed, and must not be its name: such names stand in several partitions.
+  // The sequence hash of a first block is its local hash whatever the seed, and must not be its name: such names stand in several
+  // partitions.
   for (const seq_hash each : rolled) made.emplace_back(each.get() ^ (seed << 32));
   if (chance(wild_)) made[below(made.size())] = engine_hash{1 + below(6)};  // such names move
   return made;

@@ -66,7 +66,7 @@ class large_fleet {
   void keep_within(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
-  /// Everybody leaves. True when not a block is left behind.
+  /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind. Precondition: alone.
   [[nodiscard]] bool ends_empty();
 
   /// What the last step did.
@@ -108,6 +108,7 @@ class large_fleet {
   void pass_on();
   void relieve();
   [[nodiscard]] std::string excess();
+  void compare_names(core::worker_id who, std::ostream& out);
 
   std::mt19937_64 random_;
   large_shape shape_;

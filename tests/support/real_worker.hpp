@@ -44,6 +44,11 @@ class real_worker {
               std::size_t& budget) {
     blocks_.follow(home, names, blocks, budget);
   }
+  /// See lane_blocks::meaning_of.
+  [[nodiscard]] std::optional<core::seq_hash> meaning_of(core::engine_hash name) {
+    const auto found = blocks_.meaning_of(name);
+    return found ? std::optional(found->block) : std::nullopt;
+  }
   /// Everything the worker holds, told in slices of some `budget` blocks.
   [[nodiscard]] worker_dump dump(std::size_t budget) const;
   /// Stores a dump again. Precondition: the worker holds nothing.
