@@ -159,6 +159,7 @@ struct held_bits {
 class spin_lock {
  public:
   void lock() noexcept;
+  [[nodiscard]] bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
  private:

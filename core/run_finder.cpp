@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t ways = 5;
 constexpr std::size_t lines = 62;                           ///< with the head 4,032 bytes, a size the arena has no waste for
 constexpr std::size_t divide_above = lines * ways * 5 / 8;  ///< more would make lines overflow often
+constexpr std::size_t join_below = divide_above / 8;        ///< each of two; together they are far from dividing again
+constexpr std::size_t join_steps = 8;                       ///< so many removals between two tries, of which one may come at a bad moment
 constexpr std::uint64_t low_mask = 63;
 constexpr std::uint64_t address_mask = 0x0000'FFFF'FFFF'FFC0;
 
@@ -117,6 +119,17 @@ struct alignas(64) run_finder::segment {
     }
     return {};
   }
+  /// Puts the entries of a segment that this one takes the place of where `which` says for each.
+  template <class Which>
+  void deal_out(Which which) const noexcept {
+    for (const line& each : all) {
+      for (std::size_t way = 0; way < ways; ++way) {
+        const std::uint64_t entry = each.entries[way].load(std::memory_order_relaxed);
+        // An entry has all bits of the hash that its place follows from, wherever it has got to by overflowing.
+        if (entry != 0) which(entry)->put(entry, each.hints[way].load(std::memory_order_relaxed), entry);
+      }
+    }
+  }
 };
 static_assert(sizeof(line) == 64);
 
@@ -130,7 +143,8 @@ struct run_finder::index {
   [[nodiscard]] std::atomic<segment*>& at(std::uint64_t hash) noexcept { return all[bits == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - bits))]; }
 };
 
-run_finder::run_finder(run_overflow& overflow, unsigned bits) : overflow_(overflow), bits_(std::min(bits, most_bits)), index_(new index(0)) {
+run_finder::run_finder(run_overflow& overflow, unsigned bits)
+    : overflow_(overflow), bits_(std::min(bits, most_bits)), index_(new index(0)), segments_of_{1} {
   static_assert(sizeof(segment) == 4'032);
   index_.load()->all[0].store(make_segment(0));
 }
@@ -205,37 +219,64 @@ run_finder::segment& run_finder::lock_segment(std::uint64_t hash) const noexcept
   }
 }
 
+void run_finder::put_segment(index& into, std::uint64_t hash, unsigned bits, segment* made) {
+  const std::size_t span = std::size_t{1} << (into.bits - bits);
+  const std::size_t place = into.bits == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - into.bits));
+  for (std::size_t i = place / span * span, end = i + span; i < end; ++i) into.all[i].store(made, std::memory_order_release);
+}
+
+void run_finder::replace(index* present, index* instead) {
+  index_.store(instead, std::memory_order_release);
+  retire(present, [](void* old) { delete static_cast<index*>(old); });
+}
+
+void run_finder::end(segment& replaced) {
+  replaced.is_replaced = true;
+  segments_.fetch_sub(1, std::memory_order_relaxed);
+  retire(&replaced, [](void* old) { arena_give(arena_kind::directory, old, sizeof(segment)); });
+}
+
 void run_finder::divide(segment& full, std::uint64_t hash) {
   const std::lock_guard changing(dividing_);
   index* now = index_.load(std::memory_order_relaxed);
   if (full.bits == now->bits) {
     auto* const twice = new index(now->bits + 1);
     for (std::size_t i = 0; i < twice->all.size(); ++i) twice->all[i].store(now->all[i / 2].load(std::memory_order_relaxed), std::memory_order_relaxed);
-    index_.store(twice, std::memory_order_release);
-    retire(now, [](void* old) { delete static_cast<index*>(old); });
+    replace(now, twice);
     now = twice;
   }
   const unsigned bits = full.bits + 1;
+  const std::uint64_t parting = std::uint64_t{1} << (64 - bits);
   segment* const low = make_segment(bits);
   segment* const high = make_segment(bits);
-  for (const line& each : full.all) {
-    for (std::size_t way = 0; way < ways; ++way) {
-      const std::uint64_t entry = each.entries[way].load(std::memory_order_relaxed);
-      if (entry == 0) continue;
-      // An entry has all bits of the hash that its place follows from, wherever it has got to by overflowing.
-      const bool is_high = (entry >> (64 - bits) & 1) != 0;
-      (is_high ? high : low)->put(entry, each.hints[way].load(std::memory_order_relaxed), entry);
-    }
-  }
-  const std::size_t span = std::size_t{1} << (now->bits - bits);
-  const std::size_t first = static_cast<std::size_t>(hash >> (64 - now->bits)) / (2 * span) * (2 * span);
-  for (std::size_t i = 0; i < span; ++i) {
-    now->all[first + i].store(low, std::memory_order_release);
-    now->all[first + span + i].store(high, std::memory_order_release);
-  }
-  full.is_replaced = true;
-  segments_.fetch_sub(1, std::memory_order_relaxed);
-  retire(&full, [](void* old) { arena_give(arena_kind::directory, old, sizeof(segment)); });
+  full.deal_out([&](std::uint64_t entry) { return (entry & parting) != 0 ? high : low; });
+  put_segment(*now, hash & ~parting, bits, low);
+  put_segment(*now, hash | parting, bits, high);
+  --segments_of_[full.bits];
+  segments_of_[bits] += 2;
+  end(full);
+}
+
+void run_finder::join(segment& sparse, std::uint64_t hash) {
+  const std::lock_guard changing(dividing_);
+  index* now = index_.load(std::memory_order_relaxed);
+  segment& other = *now->at(hash ^ std::uint64_t{1} << (64 - sparse.bits)).load(std::memory_order_relaxed);
+  // Whoever divides has a segment's lock and waits for the index; to wait for a lock here would be the other way round.
+  if (other.bits != sparse.bits || !other.lock.try_lock()) return;
+  const std::lock_guard lock(other.lock, std::adopt_lock);
+  if (other.used > join_below) return;
+  segment* const both = make_segment(sparse.bits - 1);
+  sparse.deal_out([both](std::uint64_t) { return both; });
+  other.deal_out([both](std::uint64_t) { return both; });
+  put_segment(*now, hash, both->bits, both);
+  segments_of_[sparse.bits] -= 2;
+  ++segments_of_[both->bits];
+  end(sparse);
+  end(other);
+  if (segments_of_[now->bits] != 0) return;
+  auto* const half = new index(now->bits - 1);  // no segment needs the last bit any more
+  for (std::size_t i = 0; i < half->all.size(); ++i) half->all[i].store(now->all[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+  replace(now, half);
 }
 
 run_finder::segment& run_finder::lock_with_room(std::uint64_t hash) {
@@ -289,6 +330,7 @@ void run_finder::remove(const run* gone) {
   --in.used;
   size_.subtract(1);
   for (std::size_t back = line_of(hash); back != at; back = next_line(back)) in.all[back].passed_on.fetch_sub(1, std::memory_order_release);
+  if (in.used <= join_below && in.used % join_steps == 0 && in.bits != 0) join(in, hash);
 }
 
 void run_finder::note_column(const run& of) noexcept {

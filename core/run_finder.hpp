@@ -1,6 +1,7 @@
 // The runs of a partition by the sequence hash of their first block: who creates one, and where readers find it without a lock.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ class run_overflow {
 /// found it asks for both at once. Five entries make a line, and a line that has never overflowed says for certain that a run is not there.
 /// Lines lie in segments of 62, and who changes one has the segment's lock, so that of two who add a run for one hash the second finds the
 /// first; a full segment is replaced by two, by one more leading bit of the hash, so that growth moves some 200 entries at a time and no
-/// reader waits for it. A map of nodes with a lock for each, which did this before, took a bucket, a node and several locked instructions for
+/// reader waits for it; two that have become nearly empty are replaced by one, so that what a partition has grown to is given back. A map of nodes with a lock for each, which did this before, took a bucket, a node and several locked instructions for
 /// each run that came or went; it is still there for what finds no room here.
 ///
 /// Thread-safety: all members from any lane, except `each`; reading ones inside a quiescent scope. Writers of one segment meet at its lock,
@@ -80,6 +81,15 @@ class run_finder {
   /// The same, divided as often as it has to be for one more entry, as far as that can be done.
   [[nodiscard]] segment& lock_with_room(std::uint64_t hash);
   void divide(segment& full, std::uint64_t hash);
+  /// Replaces a segment and the one it was divided from by one, where both are nearly empty and nobody changes the other just now.
+  /// Precondition: its lock is held; `hash` is one of its hashes.
+  void join(segment& sparse, std::uint64_t hash);
+  /// All places of the index that `hash` shares its first `bits` bits with lead to this segment from now on. Under `dividing_`.
+  static void put_segment(index& into, std::uint64_t hash, unsigned bits, segment* made);
+  /// Puts another index in the place of the present one, and gives that back once no reader can look at it. Under `dividing_`.
+  void replace(index* present, index* instead);
+  /// A segment is no longer found in the index.
+  void end(segment& replaced);
   [[nodiscard]] segment* make_segment(unsigned bits);
   template <class Visit>
   void each_segment(Visit visit) const;
@@ -87,7 +97,8 @@ class run_finder {
   run_overflow& overflow_;
   unsigned bits_;
   std::atomic<index*> index_;
-  std::mutex dividing_;
+  std::mutex dividing_;  ///< or joining: whoever changes the index
+  std::array<std::uint32_t, most_bits + 1> segments_of_;  ///< by their bits; under `dividing_`
   std::atomic<bool> is_partial_{false};
   std::atomic<std::size_t> segments_{0};
   sharded_count size_;

@@ -3,11 +3,13 @@
 //
 // KVC_PROPERTY_STREAMS sets how many streams are run, KVC_PROPERTY_SEED the first seed.
 #include <cstdint>
+#include <memory>
 #include <sstream>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
 
+#include "core/eviction.hpp"
 #include "tests/support/large_fleet.hpp"
 #include "tests/support/placed_model.hpp"
 #include "tests/support/random_steps.hpp"
@@ -26,7 +28,9 @@ using namespace kvc::core;
 std::string run_stream(std::uint64_t seed, std::uint64_t* evicted = nullptr) {
   const large_shape& shape = large_shapes[seed % large_shapes.size()];
   large_fleet both(seed, seed, shape, nullptr, 0);
-  if (evicted != nullptr) both.keep_within(100'000 << seed % 4);
+  if (evicted != nullptr) {
+    both.keep_within(std::make_shared<core::index_budget>(both.all(), 100'000 << seed % 4, 2), 0);
+  }
   const auto where = [&](int step) {
     return "seed " + std::to_string(seed) + " (" + std::string(shape.what) + "), step " + std::to_string(step);
   };

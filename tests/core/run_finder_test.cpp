@@ -1,6 +1,8 @@
 #include "core/run_finder.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -88,6 +90,37 @@ BOOST_AUTO_TEST_CASE(finds_what_is_there_and_nothing_else_while_it_grows_and_shr
   for (const auto& [first, each] : there) BOOST_REQUIRE(finder.find(first) == nullptr);
   BOOST_TEST(finder.size() == 0);
   BOOST_TEST(listed(finder).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_it_has_grown_to_is_given_back) {
+  // A partition whose fleet has moved on to other prompts for a day keeps no room for those of the day before.
+  const core::quiescent_scope working;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
+  const std::size_t at_first = finder.bytes();
+  std::vector<std::unique_ptr<run>> there;
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 50'000; ++i) {
+    there.push_back(run_at(random()));
+    finder.add(there.back().get());
+  }
+  const std::size_t at_most = finder.bytes();
+  std::ranges::shuffle(there, random);
+  while (there.size() > 500) {
+    finder.remove(there.back().get());
+    there.pop_back();
+  }
+  BOOST_TEST(finder.bytes() < at_most / 10);
+  for (const auto& each : there) BOOST_REQUIRE(finder.find(each->first_hash.get()) == each.get());
+  BOOST_TEST(listed(finder).size() == there.size());
+
+  for (int i = 0; i < 20'000; ++i) {  // and grows again
+    there.push_back(run_at(random()));
+    finder.add(there.back().get());
+  }
+  for (const auto& each : there) BOOST_REQUIRE(finder.find(each->first_hash.get()) == each.get());
+  for (const auto& each : there) finder.remove(each.get());
+  BOOST_TEST(finder.bytes() == at_first);
 }
 
 BOOST_AUTO_TEST_CASE(hashes_chosen_to_meet_are_kept_apart) {
@@ -196,6 +229,51 @@ BOOST_AUTO_TEST_CASE(lanes_that_add_the_same_runs_at_once_agree_whose_stay) {
     BOOST_REQUIRE(there != nullptr);
     for (std::size_t lane = 0; lane < lanes; ++lane) BOOST_REQUIRE(told[lane][i] == there);
   }
+}
+
+BOOST_AUTO_TEST_CASE(who_stays_is_found_while_lanes_fill_and_empty_it) {
+  // Segments divide and join all the time here, next to each other, under readers.
+  constexpr std::size_t lanes = 3;
+  constexpr std::uint64_t runs = 1'500;
+  constexpr int rounds = 12;
+  plain_overflow overflow;
+  core::run_finder finder(overflow);
+  std::array<std::vector<std::unique_ptr<run>>, lanes> made;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::uint64_t i = 0; i < runs; ++i) made[lane].push_back(run_at(1 + lane * runs + i));
+  }
+  std::vector<std::unique_ptr<run>> stay;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    stay.push_back(run_at(1'000'000 + i));
+    BOOST_REQUIRE(finder.add(stay.back().get()) == stay.back().get());
+  }
+  std::atomic<std::size_t> writing{lanes};
+  std::atomic<std::uint64_t> missed{0};
+  std::barrier start(lanes + 1);
+  {
+    std::vector<std::jthread> all;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      all.emplace_back([&, lane] {
+        start.arrive_and_wait();
+        for (int round = 0; round < rounds; ++round) {
+          for (const auto& each : made[lane]) missed += finder.add(each.get()) == each.get() ? 0U : 1U;
+          for (const auto& each : made[lane]) finder.remove(each.get());
+          (void)core::collect_retired();
+        }
+        --writing;
+      });
+    }
+    all.emplace_back([&] {
+      start.arrive_and_wait();
+      while (writing.load() != 0) {
+        const core::quiescent_scope reading;
+        for (const auto& each : stay) missed += finder.find(each->first_hash.get()) == each.get() ? 0U : 1U;
+      }
+    });
+  }
+  BOOST_TEST(missed.load() == 0U);
+  BOOST_TEST(finder.size() == stay.size());
+  BOOST_TEST(listed(finder).size() == stay.size());
 }
 
 BOOST_AUTO_TEST_CASE(where_a_column_stands_is_a_hint_that_nobody_looks_at) {

@@ -20,30 +20,24 @@ void real_subject::drop(worker_id worker) {
   workers_.erase(worker);
 }
 
-std::uint64_t real_subject::relieve(index_budget& budget, std::size_t slice) {
-  std::uint64_t gone = 0;
-  const auto look = [&] {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      std::uint64_t bytes = lanes_[lane]->bytes_in_use();
-      for (const auto& [number, each] : workers_) bytes += number.get() % lanes_.size() == lane ? each->blocks().bytes() : 0;
-      budget.note_lane(lane, bytes);
-    }
-    (void)budget.look();
-  };
-  look();
-  for (bool is_any = true; is_any; look()) {
-    is_any = false;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      const auto pass = budget.pass_for(lane);
-      if (!pass) continue;
-      is_any = true;
-      for (const auto& [number, each] : workers_) {
-        if (number.get() % lanes_.size() == lane) gone += each->evict(*pass, slice);
-      }
-      (void)budget.finish(lane, *pass);
-    }
+bool real_subject::make_parts(index_budget& budget, std::size_t first, std::size_t slice, std::uint64_t& gone) {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    std::uint64_t bytes = lanes_[lane]->bytes_in_use();
+    for (const auto& [number, each] : workers_) bytes += number.get() % lanes_.size() == lane ? each->blocks().bytes() : 0;
+    budget.note_lane(first + lane, bytes);
   }
-  return gone;
+  (void)budget.look();
+  bool is_any = false;
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    const auto pass = budget.pass_for(first + lane);
+    if (!pass) continue;
+    is_any = true;
+    for (const auto& [number, each] : workers_) {
+      if (number.get() % lanes_.size() == lane) gone += each->evict(*pass, slice);
+    }
+    (void)budget.finish(first + lane, *pass);
+  }
+  return is_any;
 }
 
 std::shared_ptr<const partition_view> real_subject::view(std::size_t partition) const {

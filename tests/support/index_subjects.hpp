@@ -44,9 +44,9 @@ class real_subject {
 
   [[nodiscard]] real_worker& worker(core::worker_id number) { return *workers_.at(number); }
 
-  /// Lets go of blocks until the index keeps its budget, or nothing more can go, as its two lanes would, `slice` blocks at a time. Returns how
-  /// many went. Precondition: the budget is one of this catalog, for two lanes.
-  std::uint64_t relieve(core::index_budget& budget, std::size_t slice);
+  /// Makes the part of its two lanes in a pass of eviction, if one is due: lanes `first` and `first + 1` of the budget, which is one of this
+  /// catalog; `slice` blocks at a time. False when there was nothing to do. Adds to `gone` how many blocks went.
+  bool make_parts(core::index_budget& budget, std::size_t first, std::size_t slice, std::uint64_t& gone);
   [[nodiscard]] const core::catalog& all() const { return *catalog_; }
   /// What the names of both lanes take.
   [[nodiscard]] std::uint64_t bytes_of_names() const { return lanes_[0]->bytes_in_use() + lanes_[1]->bytes_in_use(); }

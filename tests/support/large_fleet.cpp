@@ -36,18 +36,19 @@ local_hash large_fleet::random_block() {
   return local_hash{shape_.letters == 0 ? 1 + below(1'000'000'007) : 1 + below(shape_.letters)};
 }
 
-void large_fleet::keep_within(std::uint64_t bytes) {
+void large_fleet::keep_within(std::shared_ptr<index_budget> budget, std::size_t first_lane) {
   // What is gone is an orphan's parent no more. With names that move, and with orphans given up, the model would not be an upper bound.
   wild_ = 0;
   while (!staff_.empty()) dismiss(staff_.size() - 1);
-  budget_ = std::make_unique<index_budget>(real_->all(), bytes, 2);
-  budget_->begin_round();
+  budget_ = std::move(budget);
+  first_lane_ = first_lane;
   while (staff_.size() < shape_.workers) hire();
 }
 
 void large_fleet::relieve() {
   if (chance(50)) budget_->begin_round();
-  evicted_ += real_->relieve(*budget_, 1 + below(chance(50) ? 10 : 2'000));
+  const std::size_t slice = 1 + below(chance(50) ? 10 : 2'000);
+  while (real_->make_parts(*budget_, first_lane_, slice, evicted_) && is_alone_) continue;  // else others have parts to make
 }
 
 void large_fleet::step() {
@@ -119,34 +120,31 @@ void large_fleet::compare_names(worker_id who, std::ostream& out) {
 }
 
 std::string large_fleet::difference() {
-  if (budget_) return excess();
   std::ostringstream out;
+  if (budget_) {
+    for (std::size_t home = 0; home < partitions; ++home) compare_depths(model_, home, 4, out);
+    return out.str();
+  }
   compare_books(out);
   for (std::size_t home = 0; home < partitions; ++home) compare(model_, home, 4, out);
   return out.str();
 }
 
-/// Answers that reach deeper than the model does.
-std::string large_fleet::excess() {
-  std::ostringstream out;
-  for (std::size_t home = 0; home < partitions; ++home) {
-    for (int i = 0; i < 4; ++i) {
-      const chain asked = query();
-      match_result answer;
-      real_->match(home, asked, chance(30), all_media, answer);
-      for (const worker_depth& row : answer.workers) {
-        const auto usable = model_.usable(home, row.worker, asked);
-        for (std::size_t medium = 0; medium < max_media; ++medium) {
-          const std::uint32_t truth = strict_model::depth(usable, mask_of(static_cast<medium_id>(medium)));
-          if (row.on[medium] > truth) out << "\n  worker " << row.worker.get() << ": " << row.on[medium] << ", truth " << truth;
-        }
-        if (const std::uint32_t truth = strict_model::depth(usable, all_media); row.any > truth) {
-          out << "\n  worker " << row.worker.get() << ": " << row.any << ", truth " << truth;
-        }
-      }
+void large_fleet::compare_depths(const placed_model& model, std::size_t partition, int queries, std::ostream& out) {
+  for (int i = 0; i < queries; ++i) {
+    const chain asked = query();
+    match_result answer;
+    real_->match(partition, asked, chance(30), all_media, answer);
+    for (const worker_depth& row : answer.workers) {
+      const auto usable = model.usable(partition, row.worker, asked);
+      const auto expect = [&](std::uint32_t depth, media_mask among) {
+        const std::uint32_t truth = strict_model::depth(usable, among);
+        if (depth > truth) out << "\n  worker " << row.worker.get() << ": " << depth << ", truth " << truth;
+      };
+      expect(row.any, all_media);
+      for (std::size_t medium = 0; medium < max_media; ++medium) expect(row.on[medium], mask_of(static_cast<medium_id>(medium)));
     }
   }
-  return out.str();
 }
 
 bool large_fleet::ends_empty() {
@@ -155,7 +153,7 @@ bool large_fleet::ends_empty() {
   while (!staff_.empty()) dismiss(staff_.size() - 1);
   (void)collect_retired();
   return real_->bytes_of_names() == 0 && std::ranges::all_of(homes, [](const auto& each) {
-           return !each || (each->partition->index().blocks() == 0 && each->partition->index().bytes() == 0);
+           return !each || (each->partition->index().blocks() == 0 && each->partition->index().bytes_in_use() == 0);
          });
 }
 

@@ -59,11 +59,14 @@ class large_fleet {
   [[nodiscard]] std::string difference();
   /// The same for a partition and any model that knows all of its workers: members, blocks, and `queries` queries.
   void compare(const placed_model& model, std::size_t partition, int queries, std::ostream& out);
+  /// Under a budget: answers for `queries` queries that reach deeper than a model's that knows all workers.
+  void compare_depths(const placed_model& model, std::size_t partition, int queries, std::ostream& out);
   /// The books of some workers of this fleet.
   void compare_books(std::ostream& out);
-  /// Keeps the index within `bytes` from now on: blocks go that the model goes on holding. Afterwards `difference` tells where an answer is
-  /// deeper than the model's. Precondition: alone, and no step made yet.
-  void keep_within(std::uint64_t bytes);
+  /// Makes its part in keeping a budget from now on, as two lanes of it, `first_lane` and the next: blocks go that the model goes on
+  /// holding. Afterwards `difference` tells where an answer is deeper than the model's. Precondition: no step made yet.
+  void keep_within(std::shared_ptr<core::index_budget> budget, std::size_t first_lane);
+  [[nodiscard]] const core::catalog& all() const { return real_->all(); }
   [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
   /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind. Precondition: alone.
@@ -107,7 +110,6 @@ class large_fleet {
   void behead();
   void pass_on();
   void relieve();
-  [[nodiscard]] std::string excess();
   void compare_names(core::worker_id who, std::ostream& out);
 
   std::mt19937_64 random_;
@@ -119,7 +121,8 @@ class large_fleet {
   unsigned wild_;          ///< percent
   std::unique_ptr<real_subject> real_;
   placed_model model_;
-  std::unique_ptr<core::index_budget> budget_{};  ///< null: everything is kept
+  std::shared_ptr<core::index_budget> budget_;  ///< null: everything is kept
+  std::size_t first_lane_ = 0;                  ///< of the budget
   std::uint64_t evicted_ = 0;
   std::map<core::worker_id, worker_traits> traits_;
   std::vector<engine> staff_;

@@ -248,8 +248,8 @@ std::size_t placed_model::distinct_blocks(std::size_t partition) const {
   return blocks.size();
 }
 
-std::optional<seq_hash> placed_model::meaning(worker_id worker, engine_hash name, std::optional<std::size_t> partition) const {
-  const auto found = newest(workers_.at(worker), name.get(), partition);
+std::optional<seq_hash> placed_model::meaning(worker_id worker, engine_hash called, std::optional<std::size_t> partition) const {
+  const auto found = newest(workers_.at(worker), called.get(), partition);
   if (!found) return std::nullopt;
   return seq_hash{found->prefix};
 }
