@@ -271,6 +271,7 @@ void run_finder::join(segment& sparse, std::uint64_t hash) {
   put_segment(*now, hash, both->bits, both);
   segments_of_[sparse.bits] -= 2;
   ++segments_of_[both->bits];
+  other.is_replaced = true;  // whatever becomes of the first
   end(sparse);
   end(other);
   if (segments_of_[now->bits] != 0) return;
@@ -330,7 +331,12 @@ void run_finder::remove(const run* gone) {
   --in.used;
   size_.subtract(1);
   for (std::size_t back = line_of(hash); back != at; back = next_line(back)) in.all[back].passed_on.fetch_sub(1, std::memory_order_release);
-  if (in.used <= join_below && in.used % join_steps == 0 && in.bits != 0) join(in, hash);
+  if (in.used > join_below || in.used % join_steps != 0 || in.bits == 0) return;
+  try {
+    join(in, hash);
+  } catch (const std::bad_alloc&) {
+    // Nothing that leaves may stay for want of memory; the segment does.
+  }
 }
 
 void run_finder::note_column(const run& of) noexcept {
