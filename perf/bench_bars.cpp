@@ -22,6 +22,7 @@ constexpr std::array all_bars{
     bench_bar{"query 16,384 deep, 16 workers, hot", "", "deep", "deep_hot_ns_mean", to_us, "us", 2.4, 1.5},
     bench_bar{"query 16,384 deep, 16 workers, cold", "", "deep", "deep_cold_ns_mean", to_us, "us", 6, 2.5},
     bench_bar{"the same, but for the first time of each chain", "", "deep", "deep_cold_again_ns_mean", to_us, "us", 6, 2.5},
+    bench_bar{"the same, all rounds, questions on large pages", "", "deep", "deep_cold_paged_ns_mean", to_us, "us", 6, 2.5},
     bench_bar{"the same, the question just hashed", "", "deep", "deep_just_hashed_ns_mean", to_us, "us", 6, 2.5},
     bench_bar{"query of 1,024 workers at 1,024 depths, stored whole", "", "ragged", "ragged_ns_mean", to_us, "us", 5, 2},
     bench_bar{"the same, grown in turn", "", "ragged", "ragged_grown_ns_mean", to_us, "us", 5, 2},

@@ -74,8 +74,8 @@ std::string run_round(std::uint64_t seed, const large_shape& shape, std::uint64_
   for (std::uint32_t i = 0; i < writers; ++i) {
     fleets.push_back(std::make_unique<large_fleet>(writers * seed + i, seed, shape, all, 1'000'000 * (i + 1)));
   }
+  const auto shared = std::make_shared<index_budget>(*all, budget, std::size_t{2} * writers);
   if (budget != 0) {
-    const auto shared = std::make_shared<index_budget>(*all, budget, std::size_t{2} * writers);
     for (std::size_t i = 0; i < fleets.size(); ++i) fleets[i]->keep_within(shared, 2 * i);
   }
   const std::vector<local_hash> trunk = fleets[0]->first_prompt();
@@ -105,6 +105,14 @@ std::string run_round(std::uint64_t seed, const large_shape& shape, std::uint64_
   writing.clear();
   done.store(true, std::memory_order_release);
   reading.clear();
+
+  // What was begun is ended, and the index kept within its budget, however little of that came in between the steps. What was used just now
+  // is as old as anything then.
+  shared->begin_round();
+  for (bool is_any = budget != 0; is_any;) {
+    is_any = false;
+    for (const auto& fleet : fleets) is_any = fleet->make_parts() || is_any;
+  }
 
   std::ostringstream out;
   for (const std::uint64_t each : wrong) {

@@ -45,14 +45,15 @@ void large_fleet::keep_within(std::shared_ptr<index_budget> budget, std::size_t 
   while (staff_.size() < shape_.workers) hire();
 }
 
+bool large_fleet::make_parts() { return real_->make_parts(*budget_, first_lane_, 1 + below(chance(50) ? 10 : 2'000), evicted_); }
+
 void large_fleet::relieve() {
   if (chance(50)) budget_->begin_round();
-  const std::size_t slice = 1 + below(chance(50) ? 10 : 2'000);
-  while (real_->make_parts(*budget_, first_lane_, slice, evicted_) && is_alone_) continue;  // else others have parts to make
+  while (make_parts() && is_alone_) continue;  // else others have parts to make
 }
 
 void large_fleet::step() {
-  if (budget_ && chance(10)) relieve();
+  if (budget_ && chance(is_alone_ ? 10 : 60)) relieve();
   const std::size_t who = below(staff_.size());
   const std::uint64_t dice = below(100);
   if (dice < 40) {

@@ -67,6 +67,8 @@ class large_fleet {
   /// holding. Afterwards `difference` tells where an answer is deeper than the model's. Precondition: no step made yet.
   void keep_within(std::shared_ptr<core::index_budget> budget, std::size_t first_lane);
   [[nodiscard]] const core::catalog& all() const { return real_->all(); }
+  /// Under a budget: makes this fleet's part of a pass, if one is due. False when there was nothing to do.
+  bool make_parts();
   [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
   /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind. Precondition: alone.
