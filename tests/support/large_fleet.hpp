@@ -41,8 +41,8 @@ inline constexpr std::array large_shapes{
     large_shape{"a trunk of many depths", 300, 3, 600, 0, 700, 100}};
 
 /// Engines that store, decode and evict prompts of one tree, in the real index and in the model, fed with one stream. By the seed engines
-/// call blocks the same or not, use one medium or three, have twins, and names that move. The same seed gives the same stream on every
-/// machine.
+/// call blocks the same or not, use one medium or three, have twins, and names that move. The same seed gives the same stream wherever the
+/// program was built by the same compiler; another may draw two numbers of one call in the other order.
 ///
 /// Threads: one at a time. Several fleets may share a catalog, each with a thread of its own; then `difference` is for the model of all of
 /// them.
@@ -71,7 +71,7 @@ class large_fleet {
   bool make_parts();
   [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
-  /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind. Precondition: alone.
+  /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind; where others share the catalog, theirs may be.
   [[nodiscard]] bool ends_empty();
 
   /// What the last step did.
