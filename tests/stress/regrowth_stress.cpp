@@ -47,7 +47,7 @@ prompt_of_side prompt_of(std::uint64_t side, std::size_t common, std::size_t len
   return made;
 }
 
-/// Stores the end of a side's prompt and forgets it, from its last block on, in pieces.
+/// Stores the end of a side's prompt and forgets it from its last block on, in one event or in one for each.
 void store_and_forget(real_worker& who, const prompt_of_side& mine, std::size_t common, std::uint64_t rounds, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::uint64_t round = 0; round < rounds; ++round) {

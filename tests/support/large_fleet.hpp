@@ -71,7 +71,8 @@ class large_fleet {
   bool make_parts();
   [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
-  /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind; where others share the catalog, theirs may be.
+  /// Everybody leaves. True when neither a block nor a byte of runs and names is left behind; where others share the catalog,
+  /// theirs may be.
   [[nodiscard]] bool ends_empty();
 
   /// What the last step did.
