@@ -6,29 +6,29 @@ namespace kvc::perf {
 
 ingest_delays ingest_delays::of(const core::latency_histogram& seen) noexcept {
   ingest_delays made;
-  for (std::size_t i = 0; i < made.buckets.size(); ++i) made.buckets[i] = seen.in_bucket(i);
+  for (std::size_t i = 0; i < made.steps.size(); ++i) made.steps[i] = seen.in_step(i);
   made.sum_ns = seen.sum_ns();
   return made;
 }
 
 ingest_delays ingest_delays::since(const ingest_delays& before) const noexcept {
   ingest_delays made = *this;
-  for (std::size_t i = 0; i < made.buckets.size(); ++i) made.buckets[i] -= before.buckets[i];
+  for (std::size_t i = 0; i < made.steps.size(); ++i) made.steps[i] -= before.steps[i];
   made.sum_ns -= before.sum_ns;
   return made;
 }
 
 std::uint64_t ingest_delays::count() const noexcept {
-  return std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
+  return std::accumulate(steps.begin(), steps.end(), std::uint64_t{0});
 }
 
 double ingest_delays::at(double share) const noexcept {
   double wanted = share * static_cast<double>(count());
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const auto here = static_cast<double>(buckets[i]);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto here = static_cast<double>(steps[i]);
     if (here > 0 && wanted <= here) {
-      const double begin = i == 0 ? 0 : core::latency_histogram::upper_bound_s(i - 1) * 1e9;
-      return begin + (core::latency_histogram::upper_bound_s(i) * 1e9 - begin) * wanted / here;
+      const double begin = i == 0 ? 0 : core::latency_histogram::upper_bound_of_step_s(i - 1) * 1e9;
+      return begin + (core::latency_histogram::upper_bound_of_step_s(i) * 1e9 - begin) * wanted / here;
     }
     wanted -= here;
   }

@@ -10,6 +10,7 @@
 #include <boost/system/result.hpp>
 
 #include "perf/ingest_plan.hpp"
+#include "perf/large_page_allocator.hpp"
 
 namespace kvc::perf {
 
@@ -50,7 +51,7 @@ class ingest_frames {
   [[nodiscard]] std::uint64_t held() const noexcept;
 
  private:
-  std::vector<char> bytes_;
+  std::vector<char, large_page_allocator<char>> bytes_;  ///< read by publishers long after it was written
   std::vector<ingest_batch> batches_;
   std::vector<std::uint64_t> held_;
   std::uint64_t stored_ = 0;

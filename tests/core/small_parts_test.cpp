@@ -1,5 +1,6 @@
 // The parts of core that are too small for a file of tests each: published, counters, registration, match, states, errors, lanes.
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -71,6 +72,22 @@ BOOST_AUTO_TEST_CASE(a_value_falls_into_the_bucket_that_bounds_it) {
     BOOST_TEST(histogram.sum_ns() == 2 * end_ns - 1);
     BOOST_TEST(latency_histogram::upper_bound_s(i) == static_cast<double>(end_ns) * 1e-9, boost::test_tools::tolerance(1e-12));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_bucket_is_four_steps_of_equal_width) {
+  // A step's end belongs to the next one, which is in the next bucket after four.
+  for (std::size_t i = 0; i + 1 < latency_histogram::step_count; ++i) {
+    const auto end_ns = static_cast<std::uint64_t>(std::ceil(latency_histogram::upper_bound_of_step_s(i) * 1e9 - 1e-3));
+    latency_histogram histogram;
+    histogram.observe_ns(end_ns - 1);
+    histogram.observe_ns(end_ns);
+
+    BOOST_TEST(histogram.in_step(i) == 1U, "below " << end_ns << " ns");
+    BOOST_TEST(histogram.in_step(i + 1) == 1U, "from " << end_ns << " ns");
+  }
+  BOOST_TEST(latency_histogram::upper_bound_of_step_s(3) == 0.25e-6, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(latency_histogram::upper_bound_of_step_s(51) == 1024e-6, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(latency_histogram::upper_bound_of_step_s(52) == 1280e-6, boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_bucket_has_no_end) {

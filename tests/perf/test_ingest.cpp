@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_trace_that_cannot_be_read_is_an_error) {
   BOOST_TEST(says(measured.error(), "trace.jsonl"));
 }
 
-BOOST_AUTO_TEST_CASE(delays_are_told_by_the_bucket_they_fell_into) {
+BOOST_AUTO_TEST_CASE(delays_are_told_by_the_step_they_fell_into) {
   core::latency_histogram seen;
   seen.observe_ns(5'000'000'000);  // of another measurement
   const auto before = perf::ingest_delays::of(seen);
@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(delays_are_told_by_the_bucket_they_fell_into) {
 
   BOOST_TEST(delays.count() == 100U);
   BOOST_TEST(delays.at(0.5) >= 512'000);
-  BOOST_TEST(delays.at(0.98) <= 1'024'000);
-  BOOST_TEST(delays.at(0.99) >= 2'048'000);
-  BOOST_TEST(delays.at(1) <= 4'096'000);
+  BOOST_TEST(delays.at(0.98) <= 640'000);
+  BOOST_TEST(delays.at(0.99) >= 2'560'000);
+  BOOST_TEST(delays.at(1) <= 3'072'000);
   perf::bench_report report;
   delays.add_to(report, "lag_ns");
   BOOST_TEST(*report.find("lag_ns_mean") == 648'000);
