@@ -67,7 +67,8 @@ other threads of its process, has another CPU to itself. Frames are written befo
 over the same sockets are received and thrown away for comparison. At the end the index must hold exactly what the engines do.
 
   --mode MODE        all (default): everything; idle: streams on which nothing happens; saturation; sweep: offered rates;
-                     latency: publish to queryable at half the saturation rate; replay; queries: beside events (some 300 with
+                     latency: publish to queryable at half the saturation rate, batches due by their blocks alone (half_) and
+                     by themselves as well (even_half_), see --batch-weight; replay; queries: beside events (some 300 with
                      the default --blocks, whose p99 is the worst three; with --blocks 24000000 over a thousand)
   --trace FILE.jsonl requests of a Mooncake trace (default: made up by a seed)
   --dialect FORM     how events are written (default vllm_map); all: every form in turn, saturation only. Forms:
@@ -79,6 +80,8 @@ constexpr std::string_view ingest_tail = R"(
   --cache-blocks N   blocks of 16 tokens that one engine can hold (default 32768)
   --blocks N         stored and removed blocks of one measurement (default 4000000)
   --replay-batches N batches of 64 blocks that are replayed (default 10000)
+  --batch-weight N   blocks whose time a batch takes beside that of its own: where answers come in many batches of a few
+                     blocks, by blocks alone they are due sooner than anybody can take them (default 64, as measured)
   --query-rate N     queries per second beside events (default 500)
   --high-water N     messages that one socket of the server keeps (default: the service's)
   --transport WHERE  libzmq's threads of the server run on the CPU of its lane: lane (default); or on every CPU: free, as in

@@ -85,6 +85,7 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
         words.whole("--streams", plan.streams, 1, 1'024) || words.whole("--idle-streams", plan.idle_streams, 1, 4'096) ||
         words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) || words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
         words.whole("--blocks", plan.blocks, 1, 100'000'000) || words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
+        words.whole("--batch-weight", plan.batch_weight, 0, 1'000'000) ||
         words.whole("--query-rate", plan.query_rate, 1, 100'000) || words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
         words.choice("--transport", plan.is_transport_free, "lane", "free") ||
         words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || words.share("--quiet", plan.most_stolen) ||

@@ -76,8 +76,12 @@ std::uint64_t first_number_of(const ingest_dialect& dialect) {
   return dialect.type == core::publisher_type::mooncake ? 1 : 0;
 }
 
-ingest_load load_of(const ingest_frames& frames, const ingest_dialect& dialect, double rate) {
-  return {.frames = &frames, .streams = frames.streams(), .first_number = first_number_of(dialect), .blocks_per_s = rate};
+ingest_load load_of(const ingest_frames& frames, const ingest_dialect& dialect, double rate, std::uint32_t batch_weight = 0) {
+  return {.frames = &frames,
+          .streams = frames.streams(),
+          .first_number = first_number_of(dialect),
+          .blocks_per_s = rate,
+          .batch_weight = batch_weight};
 }
 
 /// Watches until the first `batches` of the frames are done with.
@@ -139,7 +143,7 @@ bench_report measure_ingest_idle(const ingest_plan& plan) {
 }
 
 bench_report measure_ingest_rate(const ingest_plan& plan, const ingest_frames& frames, const ingest_rate& how) {
-  stage scene(load_of(frames, *how.dialect, how.blocks_per_s));
+  stage scene(load_of(frames, *how.dialect, how.blocks_per_s, how.batch_weight));
   const ingest_side side{.streams = frames.streams(),
                          .dialect = how.dialect,
                          .receive_high_water = plan.receive_high_water,

@@ -15,6 +15,7 @@ namespace kvc::perf {
 struct ingest_rate {
   const ingest_dialect* dialect = nullptr;
   double blocks_per_s = 0;    ///< offered; 0: as fast as it goes
+  std::uint32_t batch_weight = 0;  ///< see `ingest_schedule`
   bool is_discarded = false;  ///< thrown away
 };
 

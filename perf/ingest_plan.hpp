@@ -49,6 +49,7 @@ struct ingest_plan {
   std::uint32_t cache_blocks = 32'768;  ///< of one engine; what is beyond is evicted, and told
   std::uint64_t blocks = 4'000'000;     ///< stored and removed, in all, in one measurement
   std::uint32_t replay_batches = 10'000;
+  std::uint32_t batch_weight = 64;       ///< blocks whose time a batch takes beside that of its own (see `ingest_schedule`)
   std::uint32_t query_rate = 500;        ///< queries per second beside events
   std::uint32_t receive_high_water = 0;  ///< messages the server's sockets keep; 0: the product's default
   bool is_transport_free = false;        ///< libzmq's threads of the server may run on every CPU, not on the lane's alone

@@ -40,13 +40,15 @@ void note(std::array<char, ingest_board::max_endpoint + 1>& into, const std::str
 
 }  // namespace
 
-std::vector<std::int64_t> ingest_schedule(const ingest_frames& frames, double blocks_per_s) {
+std::vector<std::int64_t> ingest_schedule(const ingest_frames& frames, double blocks_per_s, std::uint32_t batch_weight) {
   std::vector<std::int64_t> due;
   due.reserve(frames.batches().size());
+  const double all = static_cast<double>(frames.blocks() + std::uint64_t{batch_weight} * frames.batches().size());
+  const double ns_each = static_cast<double>(frames.blocks()) * 1e9 / (blocks_per_s * all);
   std::uint64_t before = 0;
   for (const ingest_batch& each : frames.batches()) {
-    due.push_back(std::llround(static_cast<double>(before) * 1e9 / blocks_per_s));
-    before += each.blocks;
+    due.push_back(std::llround(static_cast<double>(before) * ns_each));
+    before += each.blocks + batch_weight;
   }
   return due;
 }
@@ -113,7 +115,8 @@ void ingest_publisher::be_heard() {
 
 void ingest_publisher::publish() {
   const ingest_frames& frames = *load_.frames;
-  const std::vector<std::int64_t> due = load_.blocks_per_s > 0 ? ingest_schedule(frames, load_.blocks_per_s) : std::vector<std::int64_t>();
+  std::vector<std::int64_t> due;
+  if (load_.blocks_per_s > 0) due = ingest_schedule(frames, load_.blocks_per_s, load_.batch_weight);
   const std::int64_t start = ingest_now();
   const double start_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   std::string stamped;

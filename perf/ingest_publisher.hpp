@@ -18,11 +18,15 @@ struct ingest_load {
   std::uint32_t streams = 1;
   std::uint64_t first_number = 0;  ///< of every stream's first batch; see net/stream_listener
   double blocks_per_s = 0;  ///< offered rate, each batch with the time it is due; 0: as fast as the transport takes them, times as they are
+  std::uint32_t batch_weight = 0;  ///< see `ingest_schedule`
   bool is_history = false;         ///< the frames have been published before anybody listened: only replays tell of them
 };
 
-/// When each batch is to be published at a rate, in nanoseconds from the start: the time its predecessors' blocks take.
-[[nodiscard]] std::vector<std::int64_t> ingest_schedule(const ingest_frames& frames, double blocks_per_s);
+/// When each batch is to be published at a rate, in nanoseconds from the start: the time its predecessors take, by their blocks and
+/// `batch_weight` more for each. All of them take the same time whatever the weight is.
+/// Why a weight: a trace whose requests are served at once has answers of a hundred batches of a few blocks one after the other. By blocks
+/// alone they are due within a fraction of the time that anybody takes for them, and the lag tells of that.
+[[nodiscard]] std::vector<std::int64_t> ingest_schedule(const ingest_frames& frames, double blocks_per_s, std::uint32_t batch_weight = 0);
 
 /// Publishers with frames that are ready, so that publishing costs a copy.
 ///

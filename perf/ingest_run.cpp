@@ -86,11 +86,12 @@ class ingest_run {
     return true;
   }
 
-  bool offer(std::uint32_t percent, const std::string& name) {
+  bool offer(std::uint32_t percent, const std::string& name, std::uint32_t batch_weight = 0) {
     const double rate = saturation_ * percent / 100;
     const std::string prefix = name + '_';
     report_.add(prefix + "offered_per_s", rate);
-    return measure(name, prefix, [&] { return measure_ingest_rate(plan_, *frames_, {.dialect = plan_.dialect, .blocks_per_s = rate}); });
+    const ingest_rate how{.dialect = plan_.dialect, .blocks_per_s = rate, .batch_weight = batch_weight};
+    return measure(name, prefix, [&] { return measure_ingest_rate(plan_, *frames_, how); });
   }
 
   bool sweep_rates() {
@@ -101,7 +102,7 @@ class ingest_run {
     return true;
   }
 
-  bool half_rate() { return !wants(ingest_latency) || offer(50, "half"); }
+  bool half_rate() { return !wants(ingest_latency) || (offer(50, "half") && offer(50, "even_half", plan_.batch_weight)); }
 
   bool replay() {
     const ingest_frames history = frames_to_replay(plan_.replay_batches, net::event_form::vllm_map);

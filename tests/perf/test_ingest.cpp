@@ -115,6 +115,14 @@ BOOST_AUTO_TEST_CASE(a_schedule_offers_the_rate_it_is_made_for) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_schedule_may_give_each_batch_time_for_itself) {
+  perf::ingest_frames frames(1);
+  for (const std::uint32_t blocks : {10U, 30U, 60U}) frames.append(0, "x", blocks, 0);
+  // 100 blocks and three batches of 100 take the 100 ms that the blocks alone would.
+  BOOST_TEST(perf::ingest_schedule(frames, 1'000, 100) == (std::vector<std::int64_t>{0, 27'500'000, 60'000'000}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(verdicts_name_what_is_missed) {
   perf::bench_report report;
   report.add("ingest_blocks_per_s", 2e6);
