@@ -97,7 +97,7 @@ bool plain_fields::by_name(std::uint64_t fields) {
     if (!from_->take_text(name)) return false;
     const known_member* known = expected;
     if (known == layout::members.end() || !is_same(known->name, name))
-      known = std::ranges::find(layout::members, name, &known_member::name);
+      known = std::ranges::find_if(layout::members, [name](const known_member& each) { return is_same(each.name, name); });
     if (known == layout::members.end() || !one(known->what)) return false;
     expected = known + 1;
   }

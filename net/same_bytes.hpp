@@ -1,7 +1,6 @@
 // Whether two short stretches of bytes are the same, where a call to ask would take longer than the answer.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,21 +8,28 @@
 
 namespace kvc::net {
 
+/// `is_same` word by word, of which the last overlaps the one before it. Precondition: there is at least one.
+template <class Word>
+[[nodiscard]] inline bool is_same_by(const unsigned char* left, const unsigned char* right, std::size_t count) noexcept {
+  const auto differ_at = [&](std::size_t at) {
+    Word ours = 0;
+    Word theirs = 0;
+    std::memcpy(&ours, left + at, sizeof(Word));
+    std::memcpy(&theirs, right + at, sizeof(Word));
+    return static_cast<Word>(ours ^ theirs);
+  };
+  const std::size_t last = count - sizeof(Word);
+  Word differ = differ_at(last);
+  for (std::size_t at = 0; at < last; at += sizeof(Word)) differ |= differ_at(at);
+  return differ == 0;
+}
+
 /// As `memcmp(left, right, count) == 0`, for a few dozen bytes that mostly are the same: inlined, and without asking after each word. Pure.
 [[nodiscard]] inline bool is_same(const unsigned char* left, const unsigned char* right, std::size_t count) noexcept {
-  constexpr std::size_t word = sizeof(std::uint64_t);
-  if (count < word) return std::equal(left, left + count, right);
-  const auto differ_at = [&](std::size_t at) {
-    std::uint64_t ours = 0;
-    std::uint64_t theirs = 0;
-    std::memcpy(&ours, left + at, word);
-    std::memcpy(&theirs, right + at, word);
-    return ours ^ theirs;
-  };
-  const std::size_t last = count - word;  // overlaps the one before it
-  std::uint64_t differ = differ_at(last);
-  for (std::size_t at = 0; at < last; at += word) differ |= differ_at(at);
-  return differ == 0;
+  if (count >= sizeof(std::uint64_t)) return is_same_by<std::uint64_t>(left, right, count);
+  if (count >= sizeof(std::uint32_t)) return is_same_by<std::uint32_t>(left, right, count);
+  if (count == 0) return true;
+  return left[0] == right[0] && left[count / 2] == right[count / 2] && left[count - 1] == right[count - 1];
 }
 
 [[nodiscard]] inline bool is_same(std::string_view left, std::string_view right) noexcept {

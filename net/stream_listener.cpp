@@ -206,7 +206,7 @@ asio::awaitable<void> stream_listener::listen() {
         if (is_quiet_ || !hear_at_once()) co_await hear();
         break;
       case step::apply_live:
-        co_await apply(live_number_, message_.frame(2));
+        if (!apply_at_once(live_number_, message_.frame(2))) co_await apply_rest();
         break;
       case step::request:
         co_await ask();
@@ -215,7 +215,7 @@ asio::awaitable<void> stream_listener::listen() {
         co_await hear_reply();
         break;
       case step::apply_reply:
-        co_await apply(reply_.number, reply_.payload);
+        if (!apply_at_once(reply_.number, reply_.payload)) co_await apply_rest();
         break;
       case step::forget:
         co_await forget();
@@ -267,11 +267,22 @@ void stream_listener::end_replay() noexcept {
   replay_pass_.reset();
 }
 
-asio::awaitable<void> stream_listener::apply(core::seqno number, std::span<const std::byte> payload) {
-  const std::uint64_t barriers = sink_.barriers();
+bool stream_listener::apply_at_once(core::seqno number, std::span<const std::byte> payload) {
+  barriers_before_ = sink_.barriers();
+  const std::optional<bool> is_readable = sink_.begin(number, payload, now_);
+  if (is_readable) note_applied(*is_readable);
+  return is_readable.has_value();
+}
+
+asio::awaitable<void> stream_listener::apply_rest() {
+  co_await sink_.finish(now_);
+  note_applied(true);
+}
+
+void stream_listener::note_applied(bool is_readable) {
   core::stream_fsm::applied_batch done;
-  done.is_readable = co_await sink_.apply(number, payload, now_);
-  done.left_nothing = sink_.barriers() != barriers;
+  done.is_readable = is_readable;
+  done.left_nothing = sink_.barriers() != barriers_before_;
   machine_.on_applied(done, now_);
   news_.note_applied(machine_, now_);
   if (sink_.has_changes()) apply_changes();

@@ -92,7 +92,10 @@ class stream_listener final : public evictable, public index_inlet, public name_
   /// After a reception, which may have failed.
   void take(const error_code& failed);
   [[nodiscard]] asio::awaitable<void> hear_reply();
-  [[nodiscard]] asio::awaitable<void> apply(core::seqno number, std::span<const std::byte> payload);
+  /// Applies a batch without what a wait costs. False: there is more of it than may be done at once, for `apply_rest`.
+  [[nodiscard]] bool apply_at_once(core::seqno number, std::span<const std::byte> payload);
+  [[nodiscard]] asio::awaitable<void> apply_rest();
+  void note_applied(bool is_readable);
   [[nodiscard]] asio::awaitable<void> ask();
   void end_replay() noexcept;
   void catch_up();
@@ -122,6 +125,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
   zmq_message message_;                           ///< the live batch in hand
   core::seqno live_number_{};                     ///< its number
+  std::uint64_t barriers_before_ = 0;             ///< of the sink, when the batch in hand was begun
   replay_client::reply reply_;                    ///< the replayed batch in hand
   std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
   std::weak_ptr<stream_listener> self_;

@@ -112,43 +112,58 @@ void stream_sink::note_other_topic(std::string_view topic) {
              {"so_far", so_far}});
 }
 
-asio::awaitable<bool> stream_sink::apply(core::seqno number, std::span<const std::byte> payload,
-                                         std::chrono::steady_clock::time_point& now) {
-  const auto begun = now;
+std::size_t stream_sink::piece() const noexcept {
+  return std::min(settings_->blocks_per_turn, blocks_between_looks);
+}
+
+std::optional<bool> stream_sink::begin(core::seqno number, std::span<const std::byte> payload,
+                                       std::chrono::steady_clock::time_point& now) {
   ask_for(payload);
   applier_.approach();
   if (const auto failed = decoder_.decode(payload, batch_)) {
     lane_->counters.bad_batches.add();
     core::stream_status::add(status_->bad_batches, 1);
     reject(number, "batch", failed);
-    co_return false;
+    return false;
   }
-  core::apply_tally tally;
-  core::event_applier::progress at;
+  begun_ = now;
+  at_ = {};
+  tally_ = {};
   is_in_between_ = true;
-  const std::size_t piece = std::min(settings_->blocks_per_turn, blocks_between_looks);
-  applier_.pass_time(begun);
-  while (!applier_.apply_some(batch_, at, piece, tally)) {
+  applier_.pass_time(begun_);
+  is_applied_ = applier_.apply_some(batch_, at_, piece(), tally_);
+  if (objects_ != nullptr || !is_applied_ || !applier_.catch_up_some(piece(), tally_)) return std::nullopt;
+  asker_.ask(applier_);
+  end_batch(now);
+  return true;
+}
+
+asio::awaitable<void> stream_sink::finish(std::chrono::steady_clock::time_point& now) {
+  while (!is_applied_) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
+    is_applied_ = applier_.apply_some(batch_, at_, piece(), tally_);
   }
-  while (!applier_.catch_up_some(piece, tally)) {
+  while (!applier_.catch_up_some(piece(), tally_)) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
   asker_.ask(applier_);
   if (objects_ != nullptr) co_await keep_objects();
+  end_batch(now);
+}
+
+void stream_sink::end_batch(std::chrono::steady_clock::time_point& now) {
   is_in_between_ = false;
-  count(tally);
+  count(tally_);
   lane_->lists.take_back(batch_.events);
   now = std::chrono::steady_clock::now();
-  lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - begun).count()));
-  co_return true;
+  lane_->counters.apply_batch.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - begun_).count()));
 }
 
 bool stream_sink::catch_up(std::chrono::steady_clock::time_point now) {
   if (is_in_between_ || !applier_.is_pool()) return true;
   core::apply_tally tally;
   applier_.pass_time(now);
-  const bool is_done = applier_.catch_up_some(std::min(settings_->blocks_per_turn, blocks_between_looks), tally);
+  const bool is_done = applier_.catch_up_some(piece(), tally);
   asker_.ask(applier_);
   lane_->counters.stored_blocks.add(tally.stored + tally.repeated + tally.moved);
   lane_->counters.removed_blocks.add(tally.removed);

@@ -36,10 +36,14 @@ class stream_sink {
   /// Joins the worker's partition. Throws std::invalid_argument on a seed conflict. The references outlive the sink.
   stream_sink(lane& home, const service_info& service, core::catalog& catalog, core::medium_table& media, const stream_settings& settings);
 
-  /// Decodes and applies the batch with this number. False: it could not be decoded and nothing was applied. `now`: when it begins and, once
-  /// it is done, when that was; looking at the clock for every purpose took a thirtieth of a busy lane.
-  [[nodiscard]] asio::awaitable<bool> apply(core::seqno number, std::span<const std::byte> payload,
-                                            std::chrono::steady_clock::time_point& now);
+  /// Decodes the batch with this number and applies as much of it as may be done in one piece: all, if it is small, without what a
+  /// coroutine costs. True: it is applied; false: it could not be decoded and nothing was; nothing: `finish` is to be awaited, next and
+  /// without the payload. `now`: when it begins and, once it is done, when that was; looking at the clock for every purpose took a thirtieth
+  /// of a busy lane.
+  [[nodiscard]] std::optional<bool> begin(core::seqno number, std::span<const std::byte> payload,
+                                          std::chrono::steady_clock::time_point& now);
+  /// Applies the rest, piece by piece, and gives others their turns in between.
+  [[nodiscard]] asio::awaitable<void> finish(std::chrono::steady_clock::time_point& now);
 
   /// Where the backends this stream speaks for can be told what was found out about them; see index_inlet. What is known of the registered
   /// one comes there from now on.
@@ -107,6 +111,9 @@ class stream_sink {
   void note_backend(const std::string& name);
   void note_refused(std::uint64_t more);
   void tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const;
+  /// Blocks that are touched before the clock is looked at.
+  [[nodiscard]] std::size_t piece() const noexcept;
+  void end_batch(std::chrono::steady_clock::time_point& now);
   void count(const core::apply_tally& tally);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank();
@@ -126,6 +133,10 @@ class stream_sink {
   core::event_applier applier_;
   pool_asker asker_;
   core::event_batch batch_;
+  core::event_applier::progress at_;  ///< of `batch_`, while it is applied
+  core::apply_tally tally_;           ///< what has come of it so far
+  bool is_applied_ = false;           ///< all of its events; what a pool has to catch up with may be left
+  std::chrono::steady_clock::time_point begun_{};
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
