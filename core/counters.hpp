@@ -32,7 +32,7 @@ class latency_histogram {
   static constexpr std::size_t step_count = bucket_count * steps_per_bucket;
 
   void observe_ns(std::uint64_t nanoseconds) noexcept {
-    const std::size_t step = step_of(nanoseconds / 125 * 2 + nanoseconds % 125 * 2 / 125);
+    const std::size_t step = step_of(nanoseconds / 125 * 2 + nanoseconds % 125 * 2 / 125);  // twice over 125, which may not overflow
     steps_[step < step_count ? step : step_count - 1].add();
     sum_ns_.add(nanoseconds);
   }

@@ -1,16 +1,15 @@
 #include <algorithm>
-#include <new>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/large_page.hpp"
 #include "perf/bench_chain.hpp"
 #include "perf/bench_clock.hpp"
 #include "perf/bench_design.hpp"
 #include "perf/bench_memory.hpp"
 #include "perf/bench_modes.hpp"
+#include "perf/large_page_allocator.hpp"
 
 namespace kvc::perf {
 namespace {
@@ -33,32 +32,21 @@ std::vector<asked_blocks> blocks_of(const std::vector<const bench_chain*>& chain
   return all;
 }
 
-/// Copies of questions side by side on large pages, all the same length.
-class paged_questions {
- public:
-  explicit paged_questions(const std::vector<asked_blocks>& of) {
-    const std::size_t each = of.front().size_bytes();
-    bytes_ = (of.size() * each + core::large_page_bytes - 1) / core::large_page_bytes * core::large_page_bytes;
-    pages_ = core::map_large_pages(bytes_);
-    if (pages_ == nullptr) throw std::bad_alloc();
-    auto* to = static_cast<core::local_hash*>(pages_);
-    for (const asked_blocks& one : of) {
-      std::ranges::copy(one, to);
-      all_.emplace_back(to, one.size());
-      to += one.size();
-    }
+/// Copies of questions on large pages.
+using paged_blocks = std::vector<core::local_hash, large_page_allocator<core::local_hash>>;
+
+/// Side by side, all in one piece. The answer's spans are of `into`.
+std::vector<asked_blocks> copy_to(paged_blocks& into, const std::vector<asked_blocks>& from) {
+  std::size_t blocks = 0;
+  for (const asked_blocks& one : from) blocks += one.size();
+  into.reserve(blocks);
+  std::vector<asked_blocks> all;
+  for (const asked_blocks& one : from) {
+    into.insert(into.end(), one.begin(), one.end());
+    all.push_back(std::span(into).last(one.size()));
   }
-  ~paged_questions() { core::unmap_large_pages(pages_, bytes_); }
-  paged_questions(const paged_questions&) = delete;
-  paged_questions& operator=(const paged_questions&) = delete;
-
-  [[nodiscard]] const std::vector<asked_blocks>& all() const { return all_; }
-
- private:
-  void* pages_ = nullptr;
-  std::size_t bytes_ = 0;
-  std::vector<asked_blocks> all_;
-};
+  return all;
+}
 
 /// Nanoseconds of `rounds` queries that ask for the chains in turn; what the first finds is reported.
 template <drivable Design>
@@ -111,8 +99,9 @@ void query_deep(const bench_setup& setup, bench_report& report) {
   report.add_latencies("deep_cold_ns", cold);
   report.add_latencies("deep_cold_again_ns", again);
   // Small pages are of the caller's choosing: on large ones, where the index keeps its own, a question is read without looking up 32 addresses.
-  const paged_questions paged(blocks_of(each));
-  std::vector<std::uint32_t> on_large_pages = times_of_queries(fleet, paged.all(), 2'048, "deep_cold_paged_ns", report);
+  paged_blocks pages;
+  const std::vector<asked_blocks> paged = copy_to(pages, blocks_of(each));
+  std::vector<std::uint32_t> on_large_pages = times_of_queries(fleet, paged, 2'048, "deep_cold_paged_ns", report);
   report.add_latencies("deep_cold_paged_ns", on_large_pages);
   time_queries(fleet, each, 2'048, "deep_just_hashed_ns", report, question::just_hashed);
 }

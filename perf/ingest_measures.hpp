@@ -14,9 +14,9 @@ namespace kvc::perf {
 /// What is done with the frames.
 struct ingest_rate {
   const ingest_dialect* dialect = nullptr;
-  double blocks_per_s = 0;    ///< offered; 0: as fast as it goes
+  double blocks_per_s = 0;         ///< offered; 0: as fast as it goes
   std::uint32_t batch_weight = 0;  ///< see `ingest_schedule`
-  bool is_discarded = false;  ///< thrown away
+  bool is_discarded = false;       ///< thrown away
 };
 
 /// All frames through the intake. Figures: `blocks_per_s`, `stored_per_s`, `cpu_ns_per_block` (of the server, transport included) and

@@ -11,9 +11,9 @@ namespace kvc::perf {
 
 /// An allocator of the standard library's kind, each piece of it on large pages of its own.
 ///
-/// Why: a hypervisor that keeps the tables of pages itself has to find a page of 4 KiB anew when it has not been used for about a second,
-/// which took 12.8 us where it was measured (perf/results/ingest.md). Who is timed while it reads what was made minutes before spends its
-/// time on that, and the guest's own account tells nothing of it. On pages of 2 MiB it is one five-hundredth.
+/// Why: a hypervisor that keeps the tables of pages itself finds a page of 4 KiB anew when it is used again later, which took 12.8 us where
+/// it was measured (perf/results/ingest.md). Who is timed while it reads what was made long before spends its time on that, and the guest's
+/// own account tells nothing of it. There are 512 times as few pages of 2 MiB; what they bring is told there as well.
 /// Any thread; what one process has written, those that it forks may read.
 template <class T>
 struct large_page_allocator {
