@@ -174,11 +174,12 @@ KVC_AVX2 measured measure(const unsigned char* at) noexcept {
           _mm256_or_si256(_mm256_shuffle_epi8(_mm256_setr_epi32(0, 0, 0, seconds, 0, 0, 0, seconds), format), single)};
 }
 
-/// The second numbers behind first ones of one length; `middle`: the second half of those here and the first of the next.
-template <unsigned which>
+/// The second numbers behind first ones of one length; `middle`: the second half of those here and the first of the next. The length is a
+/// parameter, since an instruction has it within, and without optimisation g++ takes no element of an array for a constant there.
+template <unsigned which, int length = lengths[which]>
 KVC_AVX2 __m256i behind(const measured& here, __m256i middle) noexcept {
   return _mm256_and_si256(_mm256_cmpeq_epi8(here.first, _mm256_set1_epi8(as_first(which))),
-                          _mm256_alignr_epi8(middle, here.second, lengths[which]));
+                          _mm256_alignr_epi8(middle, here.second, length));
 }
 
 /// For each of 32 bytes, of which 32 more have been measured.
