@@ -15,6 +15,7 @@
 #include "core/registration.hpp"
 #include "net/errc.hpp"
 #include "net/extra_keys.hpp"
+#include "net/field_memory.hpp"
 #include "net/msgpack_tape.hpp"
 #include "net/spare_lists.hpp"
 #include "net/tape_value.hpp"
@@ -50,6 +51,7 @@ struct decode_context {
   std::string last_medium;                ///< the word that came last, if publishers are known to use it; empty: none
   core::medium_id last_medium_id{};       ///< what it means
   spare_lists* spare = nullptr;           ///< null: every list is a new one
+  field_memory fields;                    ///< what plain events said lately
 };
 
 /// Decodes the payloads of one stream.

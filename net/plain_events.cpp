@@ -113,9 +113,8 @@ class plain_reader {
   }
 
   bool removed(bool is_map, std::uint64_t fields) {
-    core::removed_event event;
+    auto& event = std::get<core::removed_event>(out_->events.emplace_back(std::in_place_type<core::removed_event>));
     if (!fields_.read(is_map, fields, {&event.scope, &event.hashes})) return false;
-    out_->events.emplace_back(std::move(event));
     if (join_last_removals(out_->events)) ++out_->joined_events;
     return true;
   }

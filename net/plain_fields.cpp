@@ -12,6 +12,7 @@
 namespace kvc::net {
 namespace {
 
+constexpr unsigned char nil = 0xc0;
 constexpr unsigned char wide_integer = 0xcf;
 
 }  // namespace
@@ -89,19 +90,78 @@ bool plain_fields::by_position(std::uint64_t fields) {
   return std::ranges::all_of(places.first(fields), [this](field what) { return one(what); });
 }
 
-/// Publishers write their members in the same order every time: the one that is looked for is mostly the one behind the last.
+/// Stretches of fields without a list are looked for as a whole first; see field_memory.
 bool plain_fields::by_name(std::uint64_t fields) {
   const known_member* expected = layout::members.begin();
-  for (; fields > 0; --fields) {
-    std::string_view name;
-    if (!from_->take_text(name)) return false;
-    const known_member* known = expected;
-    if (known == layout::members.end() || !is_same(known->name, name))
-      known = std::ranges::find_if(layout::members, [name](const known_member& each) { return is_same(each.name, name); });
-    if (known == layout::members.end() || !one(known->what)) return false;
+  open_stretch begun{{fields, seen_}, from_->at()};
+  while (fields > 0) {
+    if (from_->at() == begun.at) {
+      if (const auto* const same = with_->fields.find(begun.where, begun.at, from_->left())) {
+        take(*same);
+        fields -= same->fields;
+        expected = layout::members.begin() + same->next_member;
+        begun.at = nullptr;
+        continue;
+      }
+    }
+    const unsigned char* const name_at = from_->at();
+    const known_member* const known = member(expected);
+    if (known == nullptr) return false;
+    const bool has_list = is_list(known->what) && from_->left() != 0 && *from_->at() != nil;
+    if (has_list) keep(begun, name_at, fields, expected);
+    if (!one(known->what)) return false;
+    --fields;
     expected = known + 1;
+    if (has_list) begun = {{fields, seen_}, from_->at()};
   }
+  keep(begun, from_->at(), fields, expected);
   return true;
+}
+
+/// Takes a name. Publishers write their members in the same order every time: the one that is looked for is mostly the one behind the last.
+const plain_fields::known_member* plain_fields::member(const known_member* expected) {
+  std::string_view name;
+  if (!from_->take_text(name)) return nullptr;
+  if (expected != layout::members.end() && is_same(expected->name, name)) return expected;
+  const known_member* const known =
+      std::ranges::find_if(layout::members, [name](const known_member& each) { return is_same(each.name, name); });
+  return known == layout::members.end() ? nullptr : known;
+}
+
+/// Whether it differs from event to event, unless it is nil.
+bool plain_fields::is_list(field what) noexcept {
+  return what == field::names || what == field::parent || what == field::tokens || what == field::extra_keys;
+}
+
+void plain_fields::keep(const open_stretch& begun, const unsigned char* end, std::uint64_t fields_left, const known_member* expected) {
+  constexpr std::uint64_t fewest = 2;  // by itself a field is read as fast as it is looked for
+  if (begun.at == nullptr || begun.where.fields_left - fields_left < fewest) return;
+  const auto length = static_cast<std::size_t>(end - begun.at);
+  if (length > field_memory::stretch::most_bytes || has(field::lora)) return;  // whose text is not kept
+  field_memory::stretch& same = with_->fields.put(begun.at, length);
+  const core::event_scope& scope = *into_.scope;
+  same.where = begun.where;
+  same.fields = static_cast<std::uint32_t>(begun.where.fields_left - fields_left);
+  same.seen_after = seen_;
+  same.next_member = static_cast<std::uint32_t>(expected - layout::members.begin());
+  same.block_size = scope.block_size;
+  same.group = scope.group;
+  same.medium = scope.medium;
+  same.rank = scope.rank;
+  same.prefix_complete = scope.prefix_complete;
+}
+
+void plain_fields::take(const field_memory::stretch& same) {
+  const unsigned said = same.seen_after & ~same.where.seen;
+  const auto is_said = [said](field what) { return (said & 1U << static_cast<unsigned>(what)) != 0; };
+  core::event_scope& scope = *into_.scope;
+  if (is_said(field::block_size)) scope.block_size = same.block_size;
+  if (is_said(field::group)) scope.group = same.group;
+  if (is_said(field::medium)) scope.medium = same.medium;
+  if (is_said(field::rank)) scope.rank = same.rank;
+  if (is_said(field::spec_kind)) scope.prefix_complete = same.prefix_complete;
+  seen_ = same.seen_after;
+  from_->go_to(from_->at() + same.length);
 }
 
 bool plain_fields::one(field what) {

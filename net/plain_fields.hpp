@@ -27,7 +27,7 @@ inline constexpr std::size_t wide_name_bytes = 9;
 }
 
 /// Reads the fields of one event after the other. Every member that answers false has met something that is not plain. Pure but for the
-/// context's memory of media; one owner.
+/// context's memories of media and of fields; one owner.
 class plain_fields {
  public:
   /// Both outlive the reader.
@@ -43,9 +43,17 @@ class plain_fields {
   enum class field : std::uint8_t;
   struct known_member;
   struct layout;
+  struct open_stretch {
+    field_memory::place where;
+    const unsigned char* at = nullptr;  ///< null: what stands there is known, and need not be kept
+  };
 
   [[nodiscard]] bool by_position(std::uint64_t fields);
   [[nodiscard]] bool by_name(std::uint64_t fields);
+  [[nodiscard]] const known_member* member(const known_member* expected);
+  [[nodiscard]] static bool is_list(field what) noexcept;
+  void keep(const open_stretch& begun, const unsigned char* end, std::uint64_t fields_left, const known_member* expected);
+  void take(const field_memory::stretch& same);
   [[nodiscard]] bool has(field what) const noexcept { return (seen_ & 1U << static_cast<unsigned>(what)) != 0; }
   [[nodiscard]] bool one(field what);
   [[nodiscard]] bool names();

@@ -164,6 +164,62 @@ BOOST_AUTO_TEST_CASE(both_ways_say_the_same_of_what_was_damaged) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_earlier_batches_said_misleads_nobody) {
+  // A stream's decoder remembers what the fields of events said. One that has seen everything, damaged or not, reads as one that is new.
+  const std::uint64_t first_seed = std::random_device()();
+  BOOST_TEST_MESSAGE("first seed " << first_seed);
+  for (const core::publisher_type type : types) {
+    core::medium_table media;
+    core::event_batch batch;
+    decode_context old;
+    old.media = &media;
+    old.counts = &batch.counts;
+    old.type = type;
+    std::uint64_t plain = 0;
+    for (std::uint64_t seed = first_seed; seed < first_seed + 3'000; ++seed) {
+      BOOST_TEST_CONTEXT("seed " << seed) {
+        batch_source source(seed);
+        std::string payload = source.payload();
+        if (source.below(2) == 0) source.spoil(payload);
+        batch = core::event_batch();
+        const bool is_still_plain = read_plain_batch(samples::as_payload(payload), old, batch);
+        BOOST_TEST_REQUIRE(is_still_plain == is_plain(payload, type));
+        if (!is_still_plain) continue;
+        ++plain;
+        core::medium_table other_media;
+        core::event_batch other;
+        event_decoder fresh(type, other_media);
+        BOOST_TEST_REQUIRE(!fresh.decode_by_tape(samples::as_payload(payload), other));
+        BOOST_TEST_REQUIRE(kvc::test::is_same(batch, other));
+      }
+    }
+    BOOST_TEST((plain > 100 || type == core::publisher_type::mooncake));  // else this has compared nothing
+  }
+}
+
+BOOST_AUTO_TEST_CASE(events_of_two_sorts_in_turn_are_told_apart) {
+  // Fields of equal length in equal places, and only one bit of one of them another: medium, group, kind of group and block size.
+  core::medium_table media;
+  core::event_batch batch;
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    core::stored_event stored;
+    stored.hashes = {core::engine_hash{1000 + i}};
+    stored.scope.block_size = (i & 1U) != 0 ? 4 : 2;
+    stored.scope.medium = (i & 2U) != 0 ? core::medium_id::gpu : core::medium_id::cpu;
+    stored.scope.group = (i & 4U) != 0 ? 1 : 0;
+    stored.scope.prefix_complete = (i & 8U) == 0;
+    stored.tokens.assign(stored.scope.block_size, 7);
+    stored.has_tokens = true;
+    batch.events.emplace_back(stored);
+  }
+  for (const event_form form : {event_form::vllm_map, event_form::vllm_map_batch, event_form::sglang_map}) {
+    std::string payload;
+    encode_batch(batch, media, {.form = form}, payload);
+    BOOST_TEST(is_plain(payload, core::publisher_type::automatic));
+    BOOST_TEST(agree(payload, core::publisher_type::automatic));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_engines_write_mostly_is_plain) {
   // The short way is of use only while it is taken: maps and arrays of every engine with a chain, its tokens, and evictions.
   core::medium_table media;
