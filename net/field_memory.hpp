@@ -16,8 +16,8 @@ namespace kvc::net {
 /// A few stretches of an event's map: fields that follow each other and hold no list, with their names, and what came of them.
 ///
 /// Story: an engine writes block size, medium, adapter and group of each event, the same ones in the same order. Compared as one piece they
-/// cost what the comparison of their bytes does: decoding a map of one block took 2,418 instructions when each was read, 1,981 so. An engine
-/// that writes several sorts of events in turn has a place for each, up to `most`. Owner: one stream, on its lane; it takes memory when the
+/// cost what the comparison of their bytes does: decoding a map of one block took 2,418 instructions when each was read, 1,981 so. Engines
+/// that write several sorts of events in turn have a place for each, up to `most`. Owner: one stream, on its lane; it takes memory when the
 /// first stretch is put in, so that a stream which never spoke has none.
 class field_memory {
  public:
