@@ -1,4 +1,4 @@
-// What scalar fields in a row said when they were last read, for events that say the same.
+// What fields in a row said when they were last read, for events that say the same.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@
 
 namespace kvc::net {
 
-/// A few stretches of an event's map: fields that follow each other and hold no list, with their names, and what came of them.
+/// A few stretches of an event's map: fields that follow each other, with their names, and what came of them. Names of blocks, tokens and
+/// lists of keys are in none of them, nor is the name of an adapter: behind it an event is read field by field.
 ///
-/// Story: an engine writes block size, medium, adapter and group of each event, the same ones in the same order. Compared as one piece they
+/// Story: an engine writes block size, medium and group of each event, the same ones in the same order. Compared as one piece they
 /// cost what the comparison of their bytes does: decoding a map of one block took 2,418 instructions when each was read, 1,981 so. Engines
 /// that write several sorts of events in turn have a place for each, up to `most`. Owner: one stream, on its lane; it takes memory when the
 /// first stretch is put in, so that a stream which never spoke has none.

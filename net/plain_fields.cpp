@@ -90,7 +90,7 @@ bool plain_fields::by_position(std::uint64_t fields) {
   return std::ranges::all_of(places.first(fields), [this](field what) { return one(what); });
 }
 
-/// Stretches of fields without a list are looked for as a whole first; see field_memory.
+/// Stretches of fields that vary little are looked for as a whole first; see field_memory.
 bool plain_fields::by_name(std::uint64_t fields) {
   const known_member* expected = layout::members.begin();
   open_stretch begun{{fields, seen_}, from_->at()};
@@ -107,12 +107,12 @@ bool plain_fields::by_name(std::uint64_t fields) {
     const unsigned char* const name_at = from_->at();
     const known_member* const known = member(expected);
     if (known == nullptr) return false;
-    const bool has_list = is_list(known->what) && from_->left() != 0 && *from_->at() != nil;
-    if (has_list) keep(begun, name_at, fields, expected);
+    const bool is_another = varies(known->what) && from_->left() != 0 && *from_->at() != nil;
+    if (is_another) keep(begun, name_at, fields, expected);
     if (!one(known->what)) return false;
     --fields;
     expected = known + 1;
-    if (has_list) begun = {{fields, seen_}, from_->at()};
+    if (is_another) begun = {{fields, seen_}, from_->at()};
   }
   keep(begun, from_->at(), fields, expected);
   return true;
@@ -128,8 +128,8 @@ const plain_fields::known_member* plain_fields::member(const known_member* expec
   return known == layout::members.end() ? nullptr : known;
 }
 
-/// Whether it differs from event to event, unless it is nil.
-bool plain_fields::is_list(field what) noexcept {
+/// Whether it is another one in every event, unless it is nil.
+bool plain_fields::varies(field what) noexcept {
   return what == field::names || what == field::parent || what == field::tokens || what == field::extra_keys;
 }
 

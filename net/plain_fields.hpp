@@ -51,7 +51,7 @@ class plain_fields {
   [[nodiscard]] bool by_position(std::uint64_t fields);
   [[nodiscard]] bool by_name(std::uint64_t fields);
   [[nodiscard]] const known_member* member(const known_member* expected);
-  [[nodiscard]] static bool is_list(field what) noexcept;
+  [[nodiscard]] static bool varies(field what) noexcept;
   void keep(const open_stretch& begun, const unsigned char* end, std::uint64_t fields_left, const known_member* expected);
   void take(const field_memory::stretch& same);
   [[nodiscard]] bool has(field what) const noexcept { return (seen_ & 1U << static_cast<unsigned>(what)) != 0; }

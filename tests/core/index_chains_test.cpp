@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_long_chain_that_grew_in_pieces_is_left_at_any_bl
     }
   };
   const auto is_left_where_it_differs = [&] {
-    // The model compares whole prefixes, and is right at all of them if it is at some.
+    // The model compares whole prefixes, so it is asked at some places only.
     const std::size_t apart = Subject::deep_chain <= content.size() ? 7 : 1;
     for (std::size_t place = 0; place < content.size(); place += apart) {
       std::vector<local_hash> query = content;

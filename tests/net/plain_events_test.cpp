@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(what_earlier_batches_said_misleads_nobody) {
 }
 
 BOOST_AUTO_TEST_CASE(events_of_two_sorts_in_turn_are_told_apart) {
-  // Fields of equal length in equal places, and only one bit of one of them another: medium, group, kind of group and block size.
+  // Fields of equal length in equal places say something else each time: medium, group, kind of group and block size.
   core::medium_table media;
   core::event_batch batch;
   for (std::uint64_t i = 0; i < 64; ++i) {
