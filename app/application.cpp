@@ -6,9 +6,9 @@
 #include <exception>
 #include <utility>
 
-#include "app/heap_policy.hpp"
 #include "app/process_limits.hpp"
 #include "app/publishers.hpp"
+#include "net/heap_policy.hpp"
 #include "net/log.hpp"
 
 namespace kvc::app {
@@ -101,7 +101,7 @@ exit_code application::start() {
   for (const std::string& fault : stores.errors) log::error(log::module::app, "configuration", {{"error", fault}});
   if (!publishers.errors.empty() || !stores.errors.empty()) return exit_code::bad_configuration;
 
-  set_heap_policy();
+  net::set_heap_policy();
   const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
             {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});

@@ -31,10 +31,11 @@ class latency_histogram {
   static constexpr std::size_t steps_per_bucket = 4;
   static constexpr std::size_t step_count = bucket_count * steps_per_bucket;
 
-  void observe_ns(std::uint64_t nanoseconds) noexcept {
+  /// `times`: so many values of this size.
+  void observe_ns(std::uint64_t nanoseconds, std::uint64_t times = 1) noexcept {
     const std::size_t step = step_of(nanoseconds / 125 * 2 + nanoseconds % 125 * 2 / 125);  // twice over 125, which may not overflow
-    steps_[step < step_count ? step : step_count - 1].add();
-    sum_ns_.add(nanoseconds);
+    steps_[step < step_count ? step : step_count - 1].add(times);
+    sum_ns_.add(nanoseconds * times);
   }
   /// Values observed in bucket i alone (not cumulative).
   [[nodiscard]] std::uint64_t in_bucket(std::size_t i) const noexcept {

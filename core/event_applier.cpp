@@ -1,6 +1,7 @@
 #include "core/event_applier.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -151,16 +152,55 @@ std::optional<std::size_t> event_applier::apply(const event_batch& batch, progre
   return 1;
 }
 
-bool event_applier::apply_some(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally) {
+/// The four events behind the one that is applied, in whichever batch they are. Each passes through all steps of lane_blocks::expect while
+/// those before it are applied.
+class event_applier::approach_line {
+ public:
+  approach_line(const event_applier& whose, std::span<const event_batch> batches, const progress& at) noexcept
+      : whose_(&whose), batches_(batches), batch_(at.next_batch), event_(at.next_event + 1) {
+    for (std::size_t i = 0; i + 1 < next_.size(); ++i) {  // nothing was applied before these
+      next_[i] = one_more();
+      whose_->expect(1, next_[i]);
+    }
+  }
+
+  /// Another event is about to be applied: the first of the line, but for the one that the line was made for.
+  void step() noexcept {
+    next_.back() = one_more();
+    for (std::size_t i = next_.size(); i-- > 0;) whose_->expect(static_cast<unsigned>(next_.size() - i), next_[i]);
+    std::shift_left(next_.begin(), next_.end(), 1);
+  }
+
+ private:
+  [[nodiscard]] const event* one_more() noexcept {
+    for (; batch_ < batches_.size(); ++batch_, event_ = 0) {
+      if (event_ < batches_[batch_].events.size()) return &batches_[batch_].events[event_++];
+    }
+    return nullptr;
+  }
+
+  const event_applier* whose_;
+  std::span<const event_batch> batches_;
+  std::size_t batch_;
+  std::size_t event_;
+  std::array<const event*, 4> next_{};  ///< nearest first
+};
+
+bool event_applier::apply_some(std::span<const event_batch> batches, progress& at, std::size_t budget, apply_tally& tally) {
   std::size_t spent = 0;
-  while (at.next_event < batch.events.size()) {
-    if (spent >= budget) return false;
-    look_ahead(batch, at.next_event);
-    const auto touched = apply(batch, at, budget - spent, tally);
-    if (!touched) return false;
-    spent += *touched;
-    ++at.next_event;
-    at.next_name = 0;
+  approach_line coming(*this, batches, at);
+  for (; at.next_batch < batches.size(); ++at.next_batch) {
+    const event_batch& batch = batches[at.next_batch];
+    while (at.next_event < batch.events.size()) {
+      if (spent >= budget) return false;
+      coming.step();
+      const auto touched = apply(batch, at, budget - spent, tally);
+      if (!touched) return false;
+      spent += *touched;
+      ++at.next_event;
+      at.next_name = 0;
+    }
+    at.next_event = 0;
   }
   return true;
 }
@@ -169,20 +209,14 @@ void event_applier::approach() const noexcept {
   home_->blocks().expect(0, nullptr, {});
 }
 
-void event_applier::look_ahead(const event_batch& batch, std::size_t at) const noexcept {
-  constexpr std::size_t steps = 4;  // of lane_blocks::expect: each event passes through all of them while those before it are applied
-  for (std::size_t soon = 1; at == 0 && soon < steps; ++soon) expect(1, batch, soon);  // nothing was applied before these
-  for (std::size_t step = 1; step <= steps; ++step) expect(static_cast<unsigned>(step), batch, at + steps + 1 - step);
-}
-
-void event_applier::expect(unsigned step, const event_batch& batch, std::size_t which) const noexcept {
-  if (which >= batch.events.size()) return;
+void event_applier::expect(unsigned step, const event* which) const noexcept {
+  if (which == nullptr) return;
   // Names of other groups are changed before they are looked up: for one event it would cost more than it saves. Whose events they are
   // does not matter: the stream's workers share the names of the lane.
-  if (const auto* stored = std::get_if<stored_event>(&batch.events[which])) {
+  if (const auto* stored = std::get_if<stored_event>(which)) {
     if (stored->scope.group != 0 || stored->hashes.empty()) return;
     home_->blocks().expect(step, stored->parent ? &*stored->parent : nullptr, stored->hashes);
-  } else if (const auto* removed = std::get_if<removed_event>(&batch.events[which])) {
+  } else if (const auto* removed = std::get_if<removed_event>(which)) {
     if (removed->scope.group == 0 && !removed->hashes.empty()) home_->blocks().expect(step, nullptr, removed->hashes);
   }
 }

@@ -1,6 +1,7 @@
 #include "core/stream_fsm.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "core/block_hasher.hpp"
@@ -195,7 +196,18 @@ void stream_fsm::go_on_unproven() {
   doubt();
 }
 
-void stream_fsm::on_applied(const applied_batch& what, time_point now) {
+bool stream_fsm::takes_followers() const {
+  return phase_ == phase::live_in_hand && forget_ == reason::none && !wants_fresh_transport_ && !suspect_;
+}
+
+void stream_fsm::remember(seqno number, std::span<const std::byte> bytes) {
+  cursor_.applied(number);
+  last_ = known_batch{number, digest(bytes)};
+  recent_[recent_count_++ % recent_.size()] = *last_;
+}
+
+void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span<const std::span<const std::byte>> followers) {
+  assert(followers.empty() || (what.is_readable && takes_followers()));
   const seqno number = phase_ == phase::reply_in_hand ? *in_reply_ : *held_;
   if (phase_ == phase::live_in_hand && !what.is_readable && !are_copies_unreadable_ && can_replay(now)) {
     is_held_unreadable_ = true;
@@ -205,9 +217,13 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now) {
     lose(1);
     tell({.what = fact::kind::lost, .from = number, .to = number});
   }
-  cursor_.applied(number);
-  last_ = known_batch{number, digest(phase_ == phase::reply_in_hand ? reply_bytes_ : held_bytes_)};
-  recent_[recent_count_++ % recent_.size()] = *last_;
+  remember(number, phase_ == phase::reply_in_hand ? reply_bytes_ : held_bytes_);
+  for (std::size_t i = 0; i < followers.size(); ++i) {
+    const seqno follower{number.get() + 1 + i};
+    [[maybe_unused]] const auto seen = cursor_.observe_live(follower);
+    assert(seen.what == stream_cursor::verdict::kind::contiguous);
+    remember(follower, followers[i]);
+  }
   holds_ = true;
   if (what.left_nothing) {
     totals_.missing = 0;

@@ -79,7 +79,12 @@ class stream_fsm {
     bool is_readable = true;    ///< false: it could not be decoded, nothing was applied
     bool left_nothing = false;  ///< it cleared all the stream can ever have held: what was lost or evicted before does not matter
   };
-  void on_applied(const applied_batch& what, time_point now);
+  /// `followers`: the bytes of live batches that were applied with the one in hand, which `takes_followers` allowed; the last one is what
+  /// `left_nothing` is about, and all of them could be read.
+  void on_applied(const applied_batch& what, time_point now, std::span<const std::span<const std::byte>> followers = {});
+  /// Whether live batches that came right behind the one in hand, with the next numbers and over the same connection, may be applied with it
+  /// in one piece: told one by one, each would be applied at once.
+  [[nodiscard]] bool takes_followers() const;
   void on_forgotten(time_point now);
 
   /// What the transport says of the live connection: whether it stands, and how often it has broken so far. To be told at once: at rest the
@@ -145,6 +150,7 @@ class stream_fsm {
   void end_absence(time_point now);
   void go_on_unproven();
   void begin_generation(reason why);
+  void remember(seqno number, std::span<const std::byte> bytes);
   void tell(const fact& what);
 
   stream_rules rules_;

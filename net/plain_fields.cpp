@@ -207,7 +207,7 @@ bool plain_fields::names() {
   if (!from_->take_array(count) || count > max_event_hashes || count > from_->left()) return false;
   const auto is_wide_next = [this] { return from_->left() >= wide_name_bytes && *from_->at() == wide_integer; };
   if (count == 1 && into_.stored == nullptr && is_wide_next()) name_at_ = from_->at();
-  if (with_->spare != nullptr) with_->spare->lend(*into_.names);
+  if (with_->spare != nullptr) with_->spare->lend(*into_.names, count);
   into_.names->resize(count);
   for (core::engine_hash& each : *into_.names) {
     if (is_wide_next()) {
@@ -235,7 +235,7 @@ bool plain_fields::parent() {
 bool plain_fields::tokens() {
   std::uint64_t count = 0;
   if (into_.stored == nullptr || !from_->take_array(count) || count > max_event_tokens || count > from_->left()) return false;
-  if (with_->spare != nullptr) with_->spare->lend(into_.stored->tokens);
+  if (with_->spare != nullptr) with_->spare->lend(into_.stored->tokens, count);
   into_.stored->tokens.resize(count);
   const unsigned char* const behind = read_u32_list(from_->at(), from_->end(), into_.stored->tokens.data(), count);
   if (behind == nullptr) return false;

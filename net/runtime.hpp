@@ -13,10 +13,13 @@
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
 #include "core/lane_names.hpp"
+#include "net/batch_row.hpp"
 #include "net/lane_beat.hpp"
 #include "net/lane_turns.hpp"
+#include "net/live_burst.hpp"
 #include "net/replay_gate.hpp"
 #include "net/spare_lists.hpp"
+#include "net/spare_pool.hpp"
 #include "net/task_scope.hpp"
 
 namespace kvc::net {
@@ -45,6 +48,8 @@ class lane {
   lane_beat beat{context};  ///< goes while the lane does
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   spare_lists lists;                                                               ///< of events; this lane only
+  spare_pool<live_burst, 32> bursts;                                               ///< of streams at work; this lane only
+  spare_pool<batch_row, 8> batch_rows;                                             ///< the same
   std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only
   std::vector<std::weak_ptr<name_source>> name_sources;          ///< engines that pools may ask for names; this lane only
   core::lane_counters counters;                                  ///< readable from anywhere

@@ -1,6 +1,7 @@
 #include "net/stream_listener.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "net/payload_reach.hpp"
 #include "net/stream_rules_of.hpp"
 
 namespace kvc::net {
@@ -69,6 +71,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
 void stream_listener::end() noexcept {
   news_call_.reset();
   socket_.reset();
+  burst_.reset();
   replay_.reset();
   replay_pass_.reset();
   has_ended_ = true;
@@ -189,7 +192,7 @@ asio::awaitable<bool> stream_listener::succeeds(asio::awaitable<void> work) {
 
 asio::awaitable<void> stream_listener::listen() {
   using step = core::stream_fsm::step;
-  std::size_t steps_this_turn = 0;
+  steps_this_turn_ = 0;
   for (;;) {
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
@@ -206,7 +209,7 @@ asio::awaitable<void> stream_listener::listen() {
         if (is_quiet_ || !hear_at_once()) co_await hear();
         break;
       case step::apply_live:
-        if (!apply_at_once(live_number_, message_.frame(2))) co_await apply_rest();
+        if (!apply_live_at_once()) co_await apply_rest();
         break;
       case step::request:
         co_await ask();
@@ -215,7 +218,7 @@ asio::awaitable<void> stream_listener::listen() {
         co_await hear_reply();
         break;
       case step::apply_reply:
-        if (!apply_at_once(reply_.number, reply_.payload)) co_await apply_rest();
+        if (!apply_reply_at_once()) co_await apply_rest();
         break;
       case step::forget:
         co_await forget();
@@ -228,8 +231,8 @@ asio::awaitable<void> stream_listener::listen() {
       drop_transport();
       continue;
     }
-    if (++steps_this_turn >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over(now_)) {
-      steps_this_turn = 0;
+    if (++steps_this_turn_ >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over(now_)) {
+      steps_this_turn_ = 0;
       co_await lane_->turns.next();
     }
   }
@@ -267,11 +270,51 @@ void stream_listener::end_replay() noexcept {
   replay_pass_.reset();
 }
 
-bool stream_listener::apply_at_once(core::seqno number, std::span<const std::byte> payload) {
+std::size_t stream_listener::gather() {
+  const std::size_t steps_left = steps_per_batch * settings_->batches_per_turn - steps_this_turn_;
+  const std::size_t most = std::min(live_burst::most_messages, (steps_left + 1) / steps_per_batch);
+  std::size_t together = 1;
+  while (together < most) {
+    if (together == burst_->size() && !(burst_->has_room() && burst_->receive(*socket_))) break;
+    const live_burst::arrival& next = (*burst_)[together];
+    const bool follows = !next.failed && !next.is_other_connection && next.batch.number.get() == live_number_.get() + together;
+    if (!follows || !core::is_topic_wanted(service_->registration.topic, next.batch.topic)) break;
+    ++together;
+  }
+  return together;
+}
+
+bool stream_listener::apply_live_at_once() {
+  is_reply_applied_ = false;
   barriers_before_ = sink_.barriers();
-  const std::optional<bool> is_readable = sink_.begin(number, payload, now_);
-  if (is_readable) note_applied(*is_readable);
-  return is_readable.has_value();
+  const std::size_t together = machine_.takes_followers() ? gather() : 1;
+  if (const error_code failed = sink_.read((*burst_)[0].batch.payload)) {
+    sink_.reject_batch(live_number_, failed);
+    note_applied(false);
+    return true;
+  }
+  for (std::size_t i = 1; i < together && sink_.takes_another(); ++i) {
+    if (sink_.read((*burst_)[i].batch.payload)) break;  // its turn comes by itself, and says what is wrong with it
+    burst_->tell();
+    steps_this_turn_ += steps_per_batch;
+  }
+  if (!sink_.begin(now_)) return false;
+  note_applied(true);
+  return true;
+}
+
+bool stream_listener::apply_reply_at_once() {
+  is_reply_applied_ = true;
+  barriers_before_ = sink_.barriers();
+  bring_payload_near(reply_.payload);
+  if (const error_code failed = sink_.read(reply_.payload)) {
+    sink_.reject_batch(reply_.number, failed);
+    note_applied(false);
+    return true;
+  }
+  if (!sink_.begin(now_)) return false;
+  note_applied(true);
+  return true;
 }
 
 asio::awaitable<void> stream_listener::apply_rest() {
@@ -283,7 +326,12 @@ void stream_listener::note_applied(bool is_readable) {
   core::stream_fsm::applied_batch done;
   done.is_readable = is_readable;
   done.left_nothing = sink_.barriers() != barriers_before_;
-  machine_.on_applied(done, now_);
+  std::array<std::span<const std::byte>, live_burst::most_messages> followers;
+  std::size_t count = 0;
+  if (!is_reply_applied_) {
+    for (std::size_t i = 1; i < burst_->in_hand(); ++i) followers[count++] = (*burst_)[i].batch.payload;
+  }
+  machine_.on_applied(done, now_, std::span(followers).first(count));
   news_.note_applied(machine_, now_);
   if (sink_.has_changes()) apply_changes();
 }

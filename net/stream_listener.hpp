@@ -17,6 +17,7 @@
 #include "net/failure_pause.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
+#include "net/live_burst.hpp"
 #include "net/name_lookup.hpp"
 #include "net/name_source.hpp"
 #include "net/replay_client.hpp"
@@ -30,7 +31,7 @@ namespace kvc::net {
 /// A registered stream at work.
 ///
 /// Story: core::stream_fsm decides; this class subscribes, receives, asks for replays and applies as it is told, and tells it how that
-/// went. It holds the batch in hand, which stays where it was received until it has been applied. Live batches that come during a replay
+/// went. It holds the batches in hand, which stay where they were received until they have been applied. Live batches that come during a replay
 /// wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
 /// spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
 class stream_listener final : public evictable, public index_inlet, public name_source {
@@ -90,11 +91,17 @@ class stream_listener final : public evictable, public index_inlet, public name_
   /// Takes a message that is there already, without what a wait costs. False: there is none.
   [[nodiscard]] bool hear_at_once();
   /// After a reception, which may have failed.
-  void take(const error_code& failed);
+  void take(const live_burst::arrival& what);
+  /// Lets go of all messages, and of the memory for them, before it may be long until the next.
+  void put_burst_back();
   [[nodiscard]] asio::awaitable<void> hear_reply();
-  /// Applies a batch without what a wait costs. False: there is more of it than may be done at once, for `apply_rest`.
-  [[nodiscard]] bool apply_at_once(core::seqno number, std::span<const std::byte> payload);
+  /// Applies what is in hand without what a wait costs, a live batch with those that came right behind it. False: there is more to do than
+  /// may be done at once, for `apply_rest`.
+  [[nodiscard]] bool apply_live_at_once();
+  [[nodiscard]] bool apply_reply_at_once();
   [[nodiscard]] asio::awaitable<void> apply_rest();
+  /// Receives what is there. How many messages, from the one in hand on, may be applied in one piece.
+  [[nodiscard]] std::size_t gather();
   void note_applied(bool is_readable);
   [[nodiscard]] asio::awaitable<void> ask();
   void end_replay() noexcept;
@@ -123,9 +130,11 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;           ///< since its address is known
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
-  zmq_message message_;                           ///< the live batch in hand
-  core::seqno live_number_{};                     ///< its number
-  std::uint64_t barriers_before_ = 0;             ///< of the sink, when the batch in hand was begun
+  std::unique_ptr<live_burst> burst_;             ///< the live batches in hand, and what came behind them; null: nothing
+  core::seqno live_number_{};                     ///< of the first in hand
+  bool is_reply_applied_ = false;                 ///< what was begun last is a replayed batch
+  std::size_t steps_this_turn_ = 0;
+  std::uint64_t barriers_before_ = 0;             ///< of the sink, when what is in hand was begun
   replay_client::reply reply_;                    ///< the replayed batch in hand
   std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
   std::weak_ptr<stream_listener> self_;

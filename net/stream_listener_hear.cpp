@@ -1,10 +1,10 @@
 // How a stream hears: what its publisher says, what comes of a replay, and how the connection is.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "net/endpoint_host.hpp"
 #include "net/stream_listener.hpp"
-#include "net/zmq_frames.hpp"
 
 namespace kvc::net {
 namespace {
@@ -39,7 +39,7 @@ asio::awaitable<void> stream_listener::hear() {
   if (sink_.is_waiting_for_parts()) look_at = std::min(look_at, asleep_since + settings_->pool_settle);
   if (sink_.is_pool()) look_at = std::min(look_at, asleep_since + pool_patience * settings_->idle_check);
   if (!seen_.connected || news_.has_kept_back()) look_at = std::min(look_at, asleep_since + settings_->idle_check);
-  message_.clear();  // it may be long until the next, and many streams that sleep would each keep their last batch
+  put_burst_back();  // many streams that sleep would each keep their last batches
   const error_code failed = co_await socket_->wait(next_look(look_at, settings_->idle_check));
   is_quiet_ = false;
   if (stopping_ || (failed && failed != errc::timed_out)) {
@@ -74,28 +74,36 @@ void stream_listener::settle() {
 }
 
 bool stream_listener::hear_at_once() {
-  const error_code failed = socket_->try_receive(message_);
-  if (failed == errc::would_block) return false;
-  take(failed);
+  if (!burst_) burst_ = lane_->bursts.borrow();
+  burst_->finish();
+  if (burst_->size() == 0 && !burst_->receive(*socket_)) return false;
+  is_quiet_ = false;
+  burst_->tell();
+  take((*burst_)[0]);
   return true;
 }
 
-void stream_listener::take(const error_code& failed) {
-  if (stopping_ || failed == errc::closed) {
+void stream_listener::take(const live_burst::arrival& what) {
+  if (stopping_ || what.failed == errc::closed) {
     stopping_ = true;
     return;
   }
   now_ = clock::now();
-  watch_connection(!failed && !socket_->is_of_same_connection(message_), now_);
-  const auto live = failed ? result<batch_frames>(failed) : read_live(message_);
-  if (!live) {
-    sink_.reject_message({}, "message", live.error());
-  } else if (!core::is_topic_wanted(service_->registration.topic, live->topic)) {
-    sink_.note_other_topic(live->topic);
+  watch_connection(what.is_other_connection, now_);
+  if (what.failed) {
+    sink_.reject_message({}, "message", what.failed);
+  } else if (!core::is_topic_wanted(service_->registration.topic, what.batch.topic)) {
+    sink_.note_other_topic(what.batch.topic);
   } else {
-    live_number_ = live->number;
-    machine_.on_live(live->number, live->payload, now_);
+    live_number_ = what.batch.number;
+    machine_.on_live(what.batch.number, what.batch.payload, now_);
   }
+}
+
+void stream_listener::put_burst_back() {
+  if (!burst_) return;
+  burst_->clear();
+  lane_->bursts.give_back(std::move(burst_));
 }
 
 asio::awaitable<void> stream_listener::hear_reply() {

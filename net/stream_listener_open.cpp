@@ -84,6 +84,7 @@ void stream_listener::drop_transport() {
   replay_.reset();
   if (!socket_) return;
   breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
+  if (burst_) burst_->drop_untold();
   socket_.reset();
 }
 

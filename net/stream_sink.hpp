@@ -19,6 +19,7 @@
 
 #include "core/event_applier.hpp"
 #include "core/stream_status.hpp"
+#include "net/batch_row.hpp"
 #include "net/event_codec.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
@@ -36,12 +37,18 @@ class stream_sink {
   /// Joins the worker's partition. Throws std::invalid_argument on a seed conflict. The references outlive the sink.
   stream_sink(lane& home, const service_info& service, core::catalog& catalog, core::medium_table& media, const stream_settings& settings);
 
-  /// Decodes the batch with this number and applies as much of it as may be done in one piece: all, if it is small, without what a
-  /// coroutine costs. True: it is applied; false: it could not be decoded and nothing was; nothing: `finish` is to be awaited, next and
-  /// without the payload. `now`: when it begins and, once it is done, when that was; looking at the clock for every purpose took a thirtieth
-  /// of a busy lane.
-  [[nodiscard]] std::optional<bool> begin(core::seqno number, std::span<const std::byte> payload,
-                                          std::chrono::steady_clock::time_point& now);
+  /// Decodes a batch, which is applied by the next `begin`, behind those read before it. Errors: those of event_decoder::decode; then it
+  /// is as if it had not been read.
+  [[nodiscard]] error_code read(std::span<const std::byte> payload);
+  /// Whether the batch after the last one read may be applied in one piece with it: not if that clears something, since what a clear has
+  /// left is looked at when it has been applied, nor if its events are about objects, which are kept batch by batch.
+  [[nodiscard]] bool takes_another() const noexcept;
+  /// Counts and logs a batch that could not be read.
+  void reject_batch(core::seqno number, error_code why);
+  /// Applies what was read, as much as may be done now: nearly always all, without what a coroutine costs. False: `finish` is to be awaited,
+  /// next. The payloads are not needed any more. `now`: when it begins and, once it is done, when that was; looking at the clock for every
+  /// purpose took a thirtieth of a busy lane.
+  [[nodiscard]] bool begin(std::chrono::steady_clock::time_point& now);
   /// Applies the rest, piece by piece, and gives others their turns in between.
   [[nodiscard]] asio::awaitable<void> finish(std::chrono::steady_clock::time_point& now);
 
@@ -113,13 +120,16 @@ class stream_sink {
   void tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const;
   /// Blocks that are touched before the clock is looked at.
   [[nodiscard]] std::size_t piece() const noexcept;
-  void end_batch(std::chrono::steady_clock::time_point& now);
-  void count(const core::apply_tally& tally);
+  void end_batches(std::chrono::steady_clock::time_point& now);
+  void put_row_back();
+  void count(std::span<const core::event_batch> batches, const core::apply_tally& tally);
+  /// Whether it clears everything.
+  [[nodiscard]] bool count(const core::event_batch& batch);
   void note_unknown(const core::unknown_word& word);
-  void note_other_rank();
+  void note_other_rank(core::dp_rank said);
   void note_objects_of_no_store(std::uint64_t more);
   void note_bound(std::string_view what, std::size_t limit, std::uint64_t more, std::uint64_t& so_far);
-  void note_delay();
+  void note_delays(std::span<const core::event_batch> batches);
   void show_blocks();
   void show_shares(std::size_t media);
   void show_pool();
@@ -132,8 +142,8 @@ class stream_sink {
   std::shared_ptr<std::weak_ptr<std::function<void()>>> news_ = std::make_shared<std::weak_ptr<std::function<void()>>>();
   core::event_applier applier_;
   pool_asker asker_;
-  core::event_batch batch_;
-  core::event_applier::progress at_;  ///< of `batch_`, while it is applied
+  std::unique_ptr<batch_row> row_;    ///< what was read and is not applied yet; null: nothing
+  core::event_applier::progress at_;  ///< of its batches, while they are applied
   core::apply_tally tally_;           ///< what has come of it so far
   bool is_applied_ = false;           ///< all of its events; what a pool has to catch up with may be left
   std::chrono::steady_clock::time_point begun_{};

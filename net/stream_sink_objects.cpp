@@ -1,6 +1,7 @@
 // What a stream's events mean for the objects of stores, and what is found out about a store elsewhere for the stream's blocks.
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "core/object_feed.hpp"
 #include "core/pool_key.hpp"
@@ -31,8 +32,10 @@ void stream_sink::note_backend(const std::string& name) {
 }
 
 asio::awaitable<void> stream_sink::keep_objects() {
+  assert(row_->count == 1);
+  const core::event_batch& batch = row_->all.front();
   const std::string* last = nullptr;
-  for (const core::event& each : batch_.events) {
+  for (const core::event& each : batch.events) {
     const std::string& name = core::backend_of(each, object_source_);
     if (last != nullptr && *last == name) continue;
     note_backend(name);
@@ -40,7 +43,7 @@ asio::awaitable<void> stream_sink::keep_objects() {
   }
   core::object_tally tally;
   object_shelves::progress at;
-  while (!objects_->apply_some(batch_, object_source_, at, tally)) {
+  while (!objects_->apply_some(batch, object_source_, at, tally)) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
   lane_->counters.object_events.add(tally.stored + tally.removed);

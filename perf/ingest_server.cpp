@@ -11,6 +11,7 @@
 
 #include "core/block_hasher.hpp"
 #include "net/api_service.hpp"
+#include "net/heap_policy.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
 #include "net/zmq_frames.hpp"
@@ -203,11 +204,13 @@ class discarding_server final : public ingest_server {
 }  // namespace
 
 std::unique_ptr<ingest_server> make_indexing_server(ingest_board& board, const ingest_side& side, int cpu, int own) {
+  net::set_heap_policy();  // as the service does
   if (!side.is_transport_free) pin_to(cpu);  // threads are where the thread is that starts them, libzmq's too
   return std::make_unique<indexing_server>(board, side, cpu, own);
 }
 
 std::unique_ptr<ingest_server> make_discarding_server(ingest_board& board, const ingest_side& side, int cpu, int own) {
+  net::set_heap_policy();
   if (!side.is_transport_free) pin_to(cpu);
   return std::make_unique<discarding_server>(board, side, cpu, own);
 }

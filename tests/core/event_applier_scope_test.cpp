@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(an_empty_batch_is_finished_at_once) {
   // It still has a number in the stream.
   stream at(registered(publisher_type::vllm));
   kvc::core::event_applier::progress where;
-  BOOST_TEST(at.applier->apply_some({}, where, 1, at.tally));
+  BOOST_TEST(at.applier->apply_some(kvc::core::event_batch{}, where, 1, at.tally));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -116,8 +116,10 @@ BOOST_FIXTURE_TEST_CASE(what_is_left_out_for_want_of_room_is_logged, report_fixt
   BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
   for (std::uint64_t i = 0; i < core::event_applier::default_max_partitions + 5; ++i) {
     engine_1.publish(test::stored_one_by_one_payload({i + 1}, "adapter-" + std::to_string(i)));
+    if (i < core::event_applier::default_max_partitions) continue;
+    const std::string skipped = std::to_string(i + 1 - core::event_applier::default_max_partitions);
+    BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("skipped_blocks":)" + skipped); }));  // one by one
   }
-  BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("skipped_blocks":5)"); }));
   std::vector<std::string> said;
   for (const std::string& line : log.lines()) {
     if (line.find("skipped for want of room") != std::string::npos) said.push_back(line);

@@ -1,7 +1,7 @@
 // How the general allocator treats what requests and events leave behind.
 #pragma once
 
-namespace kvc::app {
+namespace kvc::net {
 
 /// Fits the allocator to lanes that must never stop for long. Call it before the lanes start. Without effect where it is not glibc's.
 ///
@@ -13,4 +13,4 @@ namespace kvc::app {
 ///    known by sequence hash only, 925 ms for 3 million, in which the lane answers nobody.
 void set_heap_policy() noexcept;
 
-}  // namespace kvc::app
+}  // namespace kvc::net

@@ -1,8 +1,8 @@
-#include "app/heap_policy.hpp"
+#include "net/heap_policy.hpp"
 
 #include <malloc.h>
 
-namespace kvc::app {
+namespace kvc::net {
 
 void set_heap_policy() noexcept {
 #ifdef __GLIBC__
@@ -15,4 +15,4 @@ void set_heap_policy() noexcept {
 #endif
 }
 
-}  // namespace kvc::app
+}  // namespace kvc::net

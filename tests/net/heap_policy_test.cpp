@@ -1,4 +1,4 @@
-#include "app/heap_policy.hpp"
+#include "net/heap_policy.hpp"
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@ using namespace kvc;
 // keep nothing aside by this count: it tells something in builds without them.
 BOOST_AUTO_TEST_CASE(small_pieces_are_not_kept_aside) {
   using piece = std::array<std::byte, 64>;
-  app::set_heap_policy();
+  net::set_heap_policy();
   std::vector<std::unique_ptr<piece>> pieces(10'000);
   for (std::unique_ptr<piece>& each : pieces) each = std::make_unique<piece>();
   for (std::unique_ptr<piece>& each : pieces) each.reset();

@@ -1,0 +1,165 @@
+#include "net/live_burst.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "net/spare_pool.hpp"
+#include "tests/support/net/wire_fixture.hpp"
+
+BOOST_AUTO_TEST_SUITE(live_bursts)
+
+namespace {
+
+using namespace kvc;
+using namespace kvc::net;
+using namespace kvc::test;
+
+void send(zmq_socket& by, std::uint64_t number, std::string_view payload) {
+  const seqno_frame counted{core::seqno{number}};
+  const std::array<std::string_view, 3> frames{"topic", counted.view(), payload};
+  BOOST_TEST_REQUIRE(!by.try_send(frames));
+}
+
+/// One message, which may still be on its way.
+asio::awaitable<void> receive(live_burst& into, zmq_socket& from) {
+  while (!into.receive(from)) {
+    const auto until = soon();
+    const error_code waited = co_await from.wait(until);
+    BOOST_TEST_REQUIRE(!waited);
+  }
+}
+
+std::string payload_of(const live_burst::arrival& what) {
+  return {reinterpret_cast<const char*>(what.batch.payload.data()), what.batch.payload.size()};
+}
+
+asio::awaitable<void> hear_in_order(wire& on) {
+  zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
+  co_await join(publisher, subscriber);
+  for (std::uint64_t i = 0; i < 5; ++i) send(publisher, i, "payload " + std::to_string(i));
+  live_burst heard;
+  for (int i = 0; i < 3; ++i) co_await receive(heard, subscriber);
+  heard.tell();
+  heard.tell();
+  BOOST_TEST(heard.size() == 3U);
+  BOOST_TEST(heard.in_hand() == 2U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_TEST(!heard[i].failed);
+    BOOST_TEST(heard[i].batch.number.get() == i);
+    BOOST_TEST(payload_of(heard[i]) == "payload " + std::to_string(i));
+  }
+  heard.finish();
+  BOOST_TEST(heard.in_hand() == 0U);
+  BOOST_TEST_REQUIRE(heard.size() == 1U);
+  BOOST_TEST(heard[0].batch.number.get() == 2U);
+  co_await receive(heard, subscriber);
+  heard.drop_untold();  // as if they had never come
+  BOOST_TEST(heard.size() == 0U);
+  heard.finish();
+  co_await receive(heard, subscriber);
+  BOOST_TEST(payload_of(heard[0]) == "payload 4");
+  BOOST_TEST(!heard.receive(subscriber));
+}
+
+asio::awaitable<void> hear_rubbish(wire& on) {
+  zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
+  co_await join(publisher, subscriber);
+  const std::array<std::string_view, 1> lone{"only one frame"};
+  BOOST_TEST_REQUIRE(!publisher.try_send(lone));
+  const std::array<std::string_view, 3> unnumbered{"topic", "short", "payload"};
+  BOOST_TEST_REQUIRE(!publisher.try_send(unnumbered));
+  send(publisher, 7, "sound");
+  live_burst heard;
+  for (int i = 0; i < 3; ++i) co_await receive(heard, subscriber);
+  BOOST_TEST(heard[0].failed == make_error_code(errc::bad_frame_count));
+  BOOST_TEST(heard[1].failed == make_error_code(errc::bad_seqno_frame));
+  BOOST_TEST(!heard[2].failed);
+}
+
+asio::awaitable<void> hear_much(wire& on) {
+  zmq_socket publisher = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
+  co_await join(publisher, subscriber);
+  for (std::uint64_t i = 0; i < live_burst::most_messages + 1; ++i) send(publisher, i, "");
+  live_burst heard;
+  while (heard.has_room()) co_await receive(heard, subscriber);
+  BOOST_TEST(heard.size() == live_burst::most_messages);
+  for (std::size_t i = 0; i < live_burst::most_messages; ++i) heard.tell();
+  heard.finish();
+  BOOST_TEST(heard.has_room());
+  co_await receive(heard, subscriber);
+  heard.clear();
+  send(publisher, 100, std::string(live_burst::enough_bytes, 'x'));
+  co_await receive(heard, subscriber);
+  BOOST_TEST(!heard.has_room());  // its bytes are enough
+  heard.tell();
+  heard.finish();
+  BOOST_TEST(heard.has_room());
+}
+
+asio::awaitable<void> hear_two_publishers(wire& on) {
+  zmq_socket first = on.open(zmq_socket::kind::publisher);
+  zmq_socket second = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
+  co_await join(first, subscriber);
+  send(first, 0, "first");
+  send(first, 1, "first");
+  live_burst heard;
+  co_await receive(heard, subscriber);
+  co_await receive(heard, subscriber);
+  BOOST_TEST(heard[0].is_other_connection);  // nobody was heard before
+  BOOST_TEST(!heard[1].is_other_connection);
+  first.close();
+  co_await join(second, subscriber);
+  send(second, 0, "second");
+  send(second, 1, "second");
+  co_await receive(heard, subscriber);
+  co_await receive(heard, subscriber);
+  BOOST_TEST(heard[2].is_other_connection);
+  BOOST_TEST(!heard[3].is_other_connection);
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(messages_are_there_in_the_order_they_came, wire) {
+  run(hear_in_order(*this));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_no_batch_says_why_and_costs_its_neighbours_nothing, wire) {
+  run(hear_rubbish(*this));
+}
+
+BOOST_FIXTURE_TEST_CASE(no_more_is_taken_from_the_transport_than_is_soon_needed, wire) {
+  run(hear_much(*this));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_message_over_another_connection_is_told_from_the_one_before, wire) {
+  run(hear_two_publishers(*this));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_lent_comes_back_and_no_more_than_so_many_are_kept) {
+  spare_pool<int, 2> pool;
+  auto first = pool.borrow();
+  auto second = pool.borrow();
+  auto third = pool.borrow();
+  *first = 1;
+  *second = 2;
+  const int* const kept = first.get();
+  pool.give_back(std::move(first));
+  pool.give_back({});
+  BOOST_TEST((pool.borrow().get() == kept));  // and is let go of at once
+  pool.give_back(std::move(second));
+  pool.give_back(std::move(third));
+  auto again = pool.borrow();
+  pool.give_back(std::make_unique<int>(3));
+  pool.give_back(std::make_unique<int>(4));  // one too many
+  BOOST_TEST(*pool.borrow() == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
