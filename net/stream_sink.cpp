@@ -125,6 +125,7 @@ void stream_sink::reject_batch(core::seqno number, error_code why) {
   lane_->counters.bad_batches.add();
   core::stream_status::add(status_->bad_batches, 1);
   reject(number, "batch", why);
+  if (row_ && row_->count == 0) put_row_back();  // it may be long until the next one
 }
 
 bool stream_sink::begin(std::chrono::steady_clock::time_point& now) {
@@ -166,8 +167,7 @@ void stream_sink::end_batches(std::chrono::steady_clock::time_point& now) {
 
 void stream_sink::put_row_back() {
   if (!row_) return;
-  for (std::size_t i = 0; i < row_->count; ++i) lane_->lists.take_back(row_->all[i].events);
-  row_->count = 0;
+  row_->clear(lane_->lists);
   lane_->batch_rows.give_back(std::move(row_));
 }
 

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "net/batch_row.hpp"
 #include "net/spare_pool.hpp"
 #include "tests/support/net/wire_fixture.hpp"
 
@@ -160,6 +161,19 @@ BOOST_AUTO_TEST_CASE(what_is_lent_comes_back_and_no_more_than_so_many_are_kept) 
   pool.give_back(std::make_unique<int>(3));
   pool.give_back(std::make_unique<int>(4));  // one too many
   BOOST_TEST(*pool.borrow() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_is_done_with_keeps_little_of_a_long_batch) {
+  spare_lists lists;
+  batch_row row;
+  row.all[0].events.resize(10);
+  row.all[1].events.resize(60'000);
+  row.count = 2;
+  row.clear(lists);
+  BOOST_TEST(row.batches().empty());
+  BOOST_TEST(row.all[0].events.empty());
+  BOOST_TEST(row.all[0].events.capacity() >= 10U);
+  BOOST_TEST(row.all[1].events.capacity() <= batch_row::most_kept_events);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
