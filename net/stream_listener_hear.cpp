@@ -76,7 +76,10 @@ void stream_listener::settle() {
 bool stream_listener::hear_at_once() {
   if (!burst_) burst_ = lane_->bursts.borrow();
   burst_->finish();
-  if (burst_->size() == 0 && !burst_->receive(*socket_)) return false;
+  if (burst_->size() == 0 && !burst_->receive(*socket_)) {
+    put_burst_back();  // whoever waits, for a replay perhaps, keeps none: of a thousand that did, the holes would stay
+    return false;
+  }
   is_quiet_ = false;
   burst_->tell();
   take((*burst_)[0]);
