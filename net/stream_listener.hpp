@@ -31,8 +31,8 @@ namespace kvc::net {
 /// A registered stream at work.
 ///
 /// Story: core::stream_fsm decides; this class subscribes, receives, asks for replays and applies as it is told, and tells it how that
-/// went. It holds the batches in hand, which stay where they were received until they have been applied. Live batches that come during a replay
-/// wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
+/// went. It holds the batches in hand, which stay where they were received until they have been applied. Live batches that come during a
+/// replay wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
 /// spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
 class stream_listener final : public evictable, public index_inlet, public name_source {
  public:

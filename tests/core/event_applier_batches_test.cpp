@@ -95,7 +95,9 @@ BOOST_AUTO_TEST_CASE(together_is_the_same_as_one_by_one) {
         BOOST_REQUIRE(one.applier->names() == many.applier->names());
         BOOST_REQUIRE(one.applier->orphans() == many.applier->orphans());
         BOOST_REQUIRE(one.applier->uncounted() == many.applier->uncounted());
-        for (const medium_id each : {medium_id::gpu, medium_id::cpu}) BOOST_REQUIRE(one.applier->held_on(each) == many.applier->held_on(each));
+        for (const medium_id each : {medium_id::gpu, medium_id::cpu}) {
+          BOOST_REQUIRE(one.applier->held_on(each) == many.applier->held_on(each));
+        }
         BOOST_REQUIRE(one.tally.stored == many.tally.stored);
         BOOST_REQUIRE(one.tally.repeated == many.tally.repeated);
         BOOST_REQUIRE(one.tally.moved == many.tally.moved);

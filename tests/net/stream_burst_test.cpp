@@ -47,7 +47,8 @@ struct burst_fixture : joined_fixture {
     for (std::uint64_t i = first; i < last; ++i) engine_1.publish(block(i));
   }
   [[nodiscard]] static std::string block(std::uint64_t i) {
-    return stored_payload({i + 1}, i == 0 ? std::optional<std::uint64_t>() : std::optional(i), tokens_from(static_cast<std::uint32_t>(i * 4), 1));
+    const std::optional<std::uint64_t> parent = i == 0 ? std::optional<std::uint64_t>() : std::optional(i);
+    return stored_payload({i + 1}, parent, tokens_from(static_cast<std::uint32_t>(i * 4), 1));
   }
   [[nodiscard]] bool has_heard(std::uint64_t last) { return eventually([&] { return service()->status->last_seqno.load() == last; }); }
   kvc::net::lane& home() { return lanes.at(service()->lane); }
