@@ -14,10 +14,10 @@ namespace kvc::net {
 
 /// Messages in the order they came: first those in hand, which the stream's machine has been told of, then those it will be told of next.
 ///
-/// Why: what is done for a small batch takes more code than a first-level cache holds (39 KiB), so that a lane which does all of it for one
-/// message after the other fetches most of that code anew for each: 615 lines of it for a batch of one block, whose 9,300 instructions take
-/// less time than that (`valgrind --tool=callgrind --cache-sim=yes`, e7fc3ac). Done step by step for several messages, a step's code is
-/// fetched once for all of them, and what one needs from memory is on its way while another is worked on.
+/// Why: what is done for a small batch takes more code than a first-level cache of 32 KiB holds, so that a lane which does all of it for one
+/// message after the other fetches most of that code anew for each: 615 lines of 64 bytes for the 9,300 instructions of a batch of one block
+/// (`valgrind --tool=callgrind --cache-sim=yes`, e7fc3ac). Done step by step for several messages, a step's code is fetched once for all of
+/// them, and what one needs from memory is on its way while another is worked on.
 ///
 /// Bounds: `most_messages`; what is here has left the queue of the transport, so no more is taken once there are `enough_bytes`. The
 /// payloads stay readable until the message is let go of. Owner: one stream at work; between two uses the lane keeps it (see spare_pool).

@@ -46,8 +46,8 @@ class stream_sink {
   /// Counts and logs a batch that could not be read.
   void reject_batch(core::seqno number, error_code why);
   /// Applies what was read, as much as may be done now: nearly always all, without what a coroutine costs. False: `finish` is to be
-  /// awaited, next. The payloads are not needed any more. `now`: when it begins and, once it is done, when that was; looking at the clock for every
-  /// purpose took a thirtieth of a busy lane.
+  /// awaited, next. The payloads are not needed any more. `now`: when it begins and, once it is done, when that was; looking at the clock
+  /// for every purpose took a thirtieth of a busy lane.
   [[nodiscard]] bool begin(std::chrono::steady_clock::time_point& now);
   /// Applies the rest, piece by piece, and gives others their turns in between.
   [[nodiscard]] asio::awaitable<void> finish(std::chrono::steady_clock::time_point& now);
