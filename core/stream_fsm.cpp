@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "core/block_hasher.hpp"
+#include "core/batch_digest.hpp"
 
 namespace kvc::core {
 namespace {
@@ -81,7 +81,7 @@ void stream_fsm::decide(time_point now) {
       held_.reset();
       return listen(now);
     case verdict::restart:
-      if (was_applied({*held_, digest(held_bytes_)})) {  // sent twice, or late: a new incarnation has other times in its batches
+      if (was_applied({*held_, batch_digest(held_bytes_)})) {  // sent twice, or late: a new incarnation has other times in its batches
         ++totals_.duplicates;
         held_.reset();
         return listen(now);
@@ -202,7 +202,7 @@ bool stream_fsm::takes_followers() const {
 
 void stream_fsm::remember(seqno number, std::span<const std::byte> bytes) {
   cursor_.applied(number);
-  last_ = known_batch{number, digest(bytes)};
+  last_ = known_batch{number, batch_digest(bytes)};
   recent_[recent_count_++ % recent_.size()] = *last_;
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/block_hasher.hpp"
+#include "core/batch_digest.hpp"
 #include "core/stream_fsm.hpp"
 
 namespace kvc::core {
@@ -163,7 +163,7 @@ void stream_fsm::on_requested(bool is_sent, time_point now) {
 void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_point now) {
   if (is_verifying()) {
     if (number < suspect_->number) return on_reply_noise(now);
-    const bool is_same = number == suspect_->number && digest(bytes) == suspect_->fingerprint;
+    const bool is_same = number == suspect_->number && batch_digest(bytes) == suspect_->fingerprint;
     if (is_same) return end_verifying(true, now);
     return end_unproven("it does not know the last batch any more", now);
   }

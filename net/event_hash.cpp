@@ -18,6 +18,7 @@ namespace {
 using kind = tape_value::kind;
 
 constexpr std::size_t few_names = 128;       ///< whose numbers are of one byte, so that their table lies in some lines of the first cache
+constexpr std::size_t some_names = 1024;     ///< the same of two bytes: 16 KiB at most
 constexpr std::size_t places_of_few = 8;     ///< per name: it hardly ever finds another one in its place, which is a jump mispredicted
 constexpr std::size_t places_of_many = 2;    ///< the same for longer lists, whose numbers lie in the scratch list, a word each
 constexpr std::size_t integer_digits = 16;   ///< hexadecimal digits of a 64-bit number
@@ -37,7 +38,7 @@ bool has_repeats_sorted(const std::vector<core::engine_hash>& names, std::vector
   return std::ranges::adjacent_find(scratch) != scratch.end();
 }
 
-std::size_t number_in(std::uint8_t place) {
+std::size_t number_in(std::uint16_t place) {
   return place;
 }
 std::size_t number_in(core::engine_hash place) {
@@ -59,6 +60,14 @@ bool has_repeats_in(std::span<Number> numbers, const std::vector<core::engine_ha
     numbers[at] = static_cast<Number>(i + 1);
   }
   return false;
+}
+
+/// The same in a table on the stack, set as far as it is used.
+template <class Number, std::size_t most_names>
+bool has_repeats_here(std::size_t rounded, const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
+  std::array<Number, most_names * places_of_few> numbers;
+  std::fill_n(numbers.begin(), rounded * places_of_few, Number{0});
+  return has_repeats_in(std::span(numbers).first(rounded * places_of_few), names, scratch);
 }
 
 bool is_hexadecimal(std::string_view text) {
@@ -103,11 +112,8 @@ bool read_name(tape_value from, bool accepts_text, core::digest_names& digests, 
 
 bool has_repeats(const std::vector<core::engine_hash>& names, std::vector<core::engine_hash>& scratch) {
   const std::size_t rounded = std::bit_ceil(std::max<std::size_t>(names.size(), 2));
-  if (names.size() <= few_names) {
-    std::array<std::uint8_t, few_names * places_of_few> numbers;  // set as far as it is used
-    std::fill_n(numbers.begin(), rounded * places_of_few, std::uint8_t{0});
-    return has_repeats_in(std::span(numbers).first(rounded * places_of_few), names, scratch);
-  }
+  if (names.size() <= few_names) return has_repeats_here<std::uint8_t, few_names>(rounded, names, scratch);
+  if (names.size() <= some_names) return has_repeats_here<std::uint16_t, some_names>(rounded, names, scratch);
   scratch.assign(rounded * places_of_many, core::engine_hash{0});
   return has_repeats_in(std::span(scratch), names, scratch);
 }

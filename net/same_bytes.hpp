@@ -24,8 +24,25 @@ template <class Word>
   return differ == 0;
 }
 
+/// The same sixteen bytes at a time, which every CPU of a 64-bit kind compares at once.
+[[nodiscard]] inline bool is_same_by_vectors(const unsigned char* left, const unsigned char* right, std::size_t count) noexcept {
+  using vector = std::uint64_t __attribute__((vector_size(16)));
+  const auto differ_at = [&](std::size_t at) {
+    vector ours;
+    vector theirs;
+    std::memcpy(&ours, left + at, sizeof(vector));
+    std::memcpy(&theirs, right + at, sizeof(vector));
+    return ours ^ theirs;
+  };
+  const std::size_t last = count - sizeof(vector);
+  vector differ = differ_at(last);
+  for (std::size_t at = 0; at < last; at += sizeof(vector)) differ |= differ_at(at);
+  return (differ[0] | differ[1]) == 0;
+}
+
 /// As `memcmp(left, right, count) == 0`, for a few dozen bytes that mostly are the same: inlined, and without asking after each word. Pure.
 [[nodiscard]] inline bool is_same(const unsigned char* left, const unsigned char* right, std::size_t count) noexcept {
+  if (count >= 2 * sizeof(std::uint64_t)) return is_same_by_vectors(left, right, count);
   if (count >= sizeof(std::uint64_t)) return is_same_by<std::uint64_t>(left, right, count);
   if (count >= sizeof(std::uint32_t)) return is_same_by<std::uint32_t>(left, right, count);
   if (count == 0) return true;
