@@ -9,6 +9,7 @@
 
 #include "net/event_fields.hpp"
 #include "net/event_hash.hpp"
+#include "net/event_pattern.hpp"
 #include "net/joined_removals.hpp"
 #include "net/msgpack_cursor.hpp"
 #include "net/plain_fields.hpp"
@@ -89,8 +90,10 @@ class plain_reader {
     count_ = &out_->counts.events[static_cast<std::size_t>(dialect_of(is_map))][static_cast<std::size_t>(*kind)];
     ++*count_;
     like_ = {};
+    const auto bytes = static_cast<std::size_t>(from_.at() - begin);
+    if (bytes < event_pattern::fewest_bytes || bytes > event_pattern::most_bytes) return true;
     if (const unsigned char* const name = fields_.only_name_at(); name != nullptr) {
-      like_ = {begin, static_cast<std::size_t>(name - begin), static_cast<std::size_t>(from_.at() - begin)};
+      like_ = {begin, static_cast<std::size_t>(name - begin), bytes};
     }
     return true;
   }
@@ -121,25 +124,34 @@ class plain_reader {
 
   /// Takes removals that are like the last event to the byte, but for the one name in them. Answers how many.
   std::uint64_t repeats(std::uint64_t most) {
-    if (like_.begin == nullptr) return 0;
-    const std::size_t behind = like_.name + wide_name_bytes;
+    if (like_.begin == nullptr || most == 0 || !is_like_last(from_.at())) return 0;
+    const event_pattern same(like_.begin, like_.length, like_.name + 1, wide_name_bytes - 1);
     auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
+    names->reserve(usual_joined_names);
     std::uint64_t taken = 0;
     const unsigned char* at = from_.at();
-    for (; taken < most && static_cast<std::size_t>(from_.end() - at) >= like_.length; ++taken, at += like_.length) {
-      if (!is_same(at, like_.begin, like_.name + 1) || !is_same(at + behind, like_.begin + behind, like_.length - behind)) break;
-      if (taken == 0) names->reserve(usual_joined_names);
+    do {
       if (names->size() == most_joined_names) {
-        core::event_scope same = std::get<core::removed_event>(out_->events.back()).scope;
-        names = &std::get<core::removed_event>(out_->events.emplace_back(core::removed_event{std::move(same), {}, false})).hashes;
+        core::event_scope scope = std::get<core::removed_event>(out_->events.back()).scope;
+        names = &std::get<core::removed_event>(out_->events.emplace_back(core::removed_event{std::move(scope), {}, false})).hashes;
       } else {
         ++out_->joined_events;
       }
       names->push_back(wide_name(at + like_.name));
-    }
+      ++taken;
+      at += like_.length;
+    } while (taken < most && has_like(at) && same.is_met_by(at));
     from_.go_to(at);
     *count_ += static_cast<std::uint32_t>(taken);
     return taken;
+  }
+
+  [[nodiscard]] bool has_like(const unsigned char* at) const { return static_cast<std::size_t>(from_.end() - at) >= like_.length; }
+
+  /// Asked once for most events: a pattern takes longer to make than to ask without.
+  [[nodiscard]] bool is_like_last(const unsigned char* at) const {
+    const std::size_t behind = like_.name + wide_name_bytes;
+    return has_like(at) && is_same(at, like_.begin, like_.name + 1) && is_same(at + behind, like_.begin + behind, like_.length - behind);
   }
 
   /// An event that the next ones may be like.

@@ -24,6 +24,23 @@ std::vector<std::uint64_t> bare(const std::vector<Named>& hashes) {
   return values;
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_one_prompt_hash_as_each_by_itself) {
+  // Usual sizes have a way of their own.
+  const std::vector<std::uint32_t> tokens = counting(0xfff0'1234, 1'000);
+  for (const std::uint32_t block_size : {1U, 2U, 15U, 16U, 17U, 31U, 32U, 33U, 64U, 128U, 999U, 1'000U, 1'001U}) {
+    for (const std::uint64_t seed : {std::uint64_t{0}, default_hash_seed, std::uint64_t{0xfedc'ba98'7654'3210}}) {
+      std::vector<local_hash> together{local_hash{7}};
+      hash_blocks(tokens, block_size, seed, together);
+      BOOST_TEST_REQUIRE(together.size() == 1 + tokens.size() / block_size);
+      BOOST_TEST(together.front().get() == 7U);
+      for (std::size_t i = 1; i < together.size(); ++i) {
+        const local_hash alone = hash_block(std::span(tokens).subspan((i - 1) * block_size, block_size), seed);
+        BOOST_TEST(together[i].get() == alone.get(), "block " << i << " of " << block_size << " tokens");
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(published_vectors_are_met) {
   // Engines and routers elsewhere compute the same numbers; one bit off and nothing ever matches.
   for (const auto& vector : kvc::test::hash_vectors()) {
