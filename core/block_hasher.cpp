@@ -13,8 +13,8 @@
 namespace kvc::core {
 namespace {
 
-/// Blocks without extra keys, one behind the other, of a size that the compiler knows: a hash is some 45 instructions then, since nothing is
-/// asked about the length, and what the secret and the seed make together is made once for all of them; 110 otherwise (`hash_block`).
+/// Blocks without extra keys, one behind the other, of a size that the compiler knows: of 16 tokens each takes 52 instructions then, since
+/// nothing is asked about the length, and what the secret and the seed make together is made once for all; 113 otherwise (`hash_block`).
 template <std::uint32_t block_size>
 [[gnu::flatten]] void hash_plain(std::span<const std::uint32_t> tokens, std::uint64_t seed, std::span<local_hash> out) {
   const std::uint32_t* at = tokens.data();

@@ -120,7 +120,7 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
 }
 
 #define KVC_AVX2 __attribute__((target("avx2")))
-#define KVC_AVX2_INLINE KVC_AVX2 __attribute__((always_inline)) inline  // called, a piece of a step takes as long as the whole step inlined
+#define KVC_AVX2_INLINE KVC_AVX2 __attribute__((always_inline)) inline  // called, the pieces of a step take as long again as the step
 
 constexpr std::size_t vector_bytes = 32;
 constexpr std::size_t longest_number = 5;  ///< bytes, its format included
@@ -207,8 +207,8 @@ struct pair_table {
 /// what takes the time; here all pairs that may stand somewhere are measured first, none of which waits for another, so that half of the
 /// waits are left, each as short as a look-up, and one shuffle takes the bytes of two. A step measures 32 bytes and takes six numbers, which
 /// have no more: what is measured grows ahead of what is taken, a quarter too much of usual token ids, but nothing is asked in between, and
-/// a step is measured while another is taken. (Measured as far as was needed, for 32 numbers at a time, the loop ended one way or the other by
-/// chance, and the processor guessed wrong: 27 and 20 ns for 16 numbers, medians in turn; of lists of 16 numbers 50 and 39.)
+/// a step is measured while another is taken. (Where it was measured as far as was needed, for 32 numbers at a time, the loop ended one way
+/// or the other by chance, and the processor guessed wrong: 27 ns for 16 numbers, 20 so, medians in turn.)
 KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
                                                  std::size_t count) noexcept {
   pair_table pairs;
