@@ -204,11 +204,11 @@ struct pair_table {
 };
 
 /// Two numbers at a time. As above, how long each number is decides where the next begins, and waiting for one length after the other is
-/// what takes the time; here all pairs that may stand somewhere are measured first, none of which waits for another, so that half of the
-/// waits are left, each as short as a look-up, and one shuffle takes the bytes of two. A step measures 32 bytes and takes six numbers, which
+/// what takes the time; here all pairs that may stand somewhere are measured first, none of which waits for another, so that half the waits
+/// are left, each as short as a look-up, and one shuffle takes the bytes of two. A step measures 32 bytes and takes six numbers, which
 /// have no more: what is measured grows ahead of what is taken, a quarter too much of usual token ids, but nothing is asked in between, and
-/// a step is measured while another is taken. (Where it was measured as far as was needed, for 32 numbers at a time, the loop ended one way
-/// or the other by chance, and the processor guessed wrong: 27 ns for 16 numbers, 20 so, medians in turn.)
+/// a step is measured while another is taken. (Where it was measured as far as was needed, for 32 numbers at a time, the loop ended one
+/// way or the other by chance, and the processor guessed wrong: 27 ns for 16 numbers, 20 so, medians in turn.)
 KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
                                                  std::size_t count) noexcept {
   pair_table pairs;
