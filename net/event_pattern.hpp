@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "net/same_bytes.hpp"
+
 namespace kvc::net {
 
 /// The bytes of an event of which a stretch, the name, may be others.
@@ -22,34 +24,33 @@ class event_pattern {
 
   /// Precondition: `length` is within the bounds above, and the gap within the event.
   event_pattern(const unsigned char* event, std::size_t length, std::size_t gap, std::size_t gap_length) noexcept
-      : last_at_(length - sizeof(vector)), first_ones_((length - 1) / sizeof(vector)) {
+      : last_at_(length - sizeof(sixteen_bytes)), first_ones_((length - 1) / sizeof(sixteen_bytes)) {
     assert(length >= fewest_bytes && length <= most_bytes && gap + gap_length <= length);
     std::array<unsigned char, most_bytes> counts{};
     std::fill_n(counts.begin(), length, std::uint8_t{0xff});
     std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(gap), gap_length, std::uint8_t{0});
-    for (std::size_t i = 0; i < first_ones_; ++i) pieces_[i].set(event, counts.data(), i * sizeof(vector));
+    for (std::size_t i = 0; i < first_ones_; ++i) pieces_[i].set(event, counts.data(), i * sizeof(sixteen_bytes));
     last_.set(event, counts.data(), last_at_);
   }
 
   /// Whether the event at `at` is like it. Precondition: as many bytes stand there as it has. Pure.
   [[nodiscard]] bool is_met_by(const unsigned char* at) const noexcept {
-    vector differ = last_.differs(at + last_at_);
-    for (std::size_t i = 0; i < first_ones_; ++i) differ |= pieces_[i].differs(at + i * sizeof(vector));
-    return (differ[0] | differ[1]) == 0;
+    sixteen_bytes differ = last_.differs(at + last_at_);
+    for (std::size_t i = 0; i < first_ones_; ++i) differ |= pieces_[i].differs(at + i * sizeof(sixteen_bytes));
+    return is_zero(differ);
   }
 
  private:
-  using vector = std::uint64_t __attribute__((vector_size(16)));
   struct piece {
-    vector bytes;
-    vector counts;  ///< which of their bits are to be the same
+    sixteen_bytes bytes;
+    sixteen_bytes counts;  ///< which of their bits are to be the same
 
     void set(const unsigned char* event, const unsigned char* all_counts, std::size_t at) noexcept {
       std::memcpy(&bytes, event + at, sizeof bytes);
       std::memcpy(&counts, all_counts + at, sizeof counts);
     }
-    [[nodiscard]] vector differs(const unsigned char* at) const noexcept {
-      vector here;
+    [[nodiscard]] sixteen_bytes differs(const unsigned char* at) const noexcept {
+      sixteen_bytes here;
       std::memcpy(&here, at, sizeof here);
       return (here ^ bytes) & counts;
     }
@@ -58,7 +59,7 @@ class event_pattern {
   std::size_t last_at_;     ///< where the last sixteen bytes begin, which overlap those before them
   std::size_t first_ones_;  ///< how many pieces there are before the last
   piece last_;
-  std::array<piece, most_bytes / sizeof(vector) - 1> pieces_;
+  std::array<piece, most_bytes / sizeof(sixteen_bytes) - 1> pieces_;
 };
 
 }  // namespace kvc::net
