@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 
 #include <xxhash.h>
@@ -50,12 +51,18 @@ seq_hash roll(seq_hash previous, local_hash local, std::uint64_t seed) {
   return seq_hash{XXH3_64bits_withSeed(pair.data(), sizeof(pair), seed)};
 }
 
+void hash_blocks(std::span<const std::uint32_t> tokens, const hash_recipe& by, std::span<local_hash> out) {
+  assert(tokens.size() == out.size() * by.block_size);
+  if (const plain_hasher plain = plain_hasher_for(by.block_size)) return plain(tokens, by.seed, out);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = hash_block(tokens.subspan(i * by.block_size, by.block_size), by.seed);
+}
+
 void hash_blocks(std::span<const std::uint32_t> tokens, std::uint32_t block_size, std::uint64_t seed, std::vector<local_hash>& out,
                  std::span<const std::string> extra_keys) {
   const std::size_t blocks = tokens.size() / block_size;
-  if (const plain_hasher plain = extra_keys.empty() ? plain_hasher_for(block_size) : nullptr) {
+  if (extra_keys.empty()) {
     out.resize(out.size() + blocks);
-    return plain(tokens, seed, std::span(out).last(blocks));
+    return hash_blocks(tokens.first(blocks * block_size), {block_size, seed}, std::span(out).last(blocks));
   }
   out.reserve(out.size() + blocks);
   for (std::size_t i = 0; i < blocks; ++i) {

@@ -15,6 +15,14 @@ namespace kvc::core {
 /// The seed the field uses (RFC 1527's author, "as used by Dynamo"; kv-events.md section 6.5).
 inline constexpr std::uint64_t default_hash_seed = 1337;
 
+/// All that decides the hashes of blocks without extra keys but their tokens.
+struct hash_recipe {
+  std::uint32_t block_size = 0;  ///< tokens
+  std::uint64_t seed = 0;
+
+  friend bool operator==(const hash_recipe&, const hash_recipe&) = default;
+};
+
 /// Hash of one complete block: XXH3-64 over the tokens as little-endian u32, then the canonical MessagePack bytes of its extra keys if it
 /// has any (seed document 000, "Hashing standard"; spec indexer-api, "Hashing"). `tokens` must be exactly one block. Pure.
 [[nodiscard]] local_hash hash_block(std::span<const std::uint32_t> tokens, std::uint64_t seed, std::string_view extra_keys = {});
@@ -29,6 +37,9 @@ inline constexpr std::uint64_t default_hash_seed = 1337;
 /// one (possibly empty) entry per block; missing entries count as empty. `block_size` is at least 1. Pure.
 void hash_blocks(std::span<const std::uint32_t> tokens, std::uint32_t block_size, std::uint64_t seed, std::vector<local_hash>& out,
                  std::span<const std::string> extra_keys = {});
+
+/// The local hashes of blocks that have no extra keys. `tokens` are those of as many blocks as there is room for in `out`. Pure.
+void hash_blocks(std::span<const std::uint32_t> tokens, const hash_recipe& by, std::span<local_hash> out);
 
 /// Appends the sequence hashes of a prompt whose blocks have these local hashes.
 void roll_from_root(std::span<const local_hash> locals, std::uint64_t seed, std::vector<seq_hash>& out);

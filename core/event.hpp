@@ -41,6 +41,7 @@ struct stored_event {
   std::optional<engine_hash> parent;       ///< name of the block before the first
   std::optional<position> base;            ///< position of the first block, when the publisher tells
   std::vector<std::uint32_t> tokens;       ///< all blocks' tokens in order; may be empty
+  std::vector<local_hash> locals;          ///< in place of `tokens`, which then are empty: every block's hash, made while they were read
   bool has_tokens = false;                 ///< false: the event had none (a placeholder, or a publisher on the standard hash)
   bool standard_hashes = false;            ///< the names are rolling sequence hashes of the standard, so they identify the blocks
   std::vector<std::string> extra_keys;     ///< per block: canonical MessagePack bytes of its keys, "" for none; may be shorter

@@ -65,6 +65,11 @@ dp_rank event_applier::rank_of(const event_scope& scope, const event_batch& batc
   return registered;
 }
 
+std::optional<hash_recipe> event_applier::recipe() const {
+  const bool has_all = std::ranges::all_of(others_, [](const auto& each) { return each.second->recipe().has_value(); });
+  return has_all ? home_->recipe() : std::nullopt;
+}
+
 void event_applier::give_to_rank_0() {
   const bool may_mean_own = (batches_.said_0 && !batches_.is_believed) || (events_.said_0 && !events_.is_believed);
   const bool has_said_0 = batches_.said_0 || events_.said_0;

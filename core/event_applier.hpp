@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/block_hasher.hpp"
 #include "core/catalog.hpp"
 #include "core/event.hpp"
 #include "core/lane_blocks.hpp"
@@ -65,6 +66,9 @@ class event_applier {
 
   /// Brings near what applying any batch begins with; worth it some hundred nanoseconds ahead, before the batch is decoded.
   void approach() const noexcept;
+
+  /// As worker_applier::recipe, of all workers of the stream.
+  [[nodiscard]] std::optional<hash_recipe> recipe() const;
 
   /// Where the work stands, between turns.
   struct progress {

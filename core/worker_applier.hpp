@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "core/block_hasher.hpp"
 #include "core/catalog.hpp"
 #include "core/event.hpp"
 #include "core/lane_blocks.hpp"
@@ -74,6 +75,10 @@ class worker_applier {
   /// All that it holds and will hold is somebody else's of the same instance: of another rank.
   void become(std::shared_ptr<const worker_key> key);
 
+  /// How to hash the tokens of coming events beforehand, so that nobody has to keep them: absent while they may be needed for more. As long as
+  /// no event of another block size comes, it holds for stores that name no adapter and no extra keys, and say nothing else of a partition.
+  [[nodiscard]] std::optional<hash_recipe> recipe() const;
+
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
   void leave() { catalog_->leave(member_.id); }
 
@@ -130,6 +135,7 @@ class worker_applier {
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   /// What an event stores in blocks of the registered size, or by name; of what is stored otherwise, nothing is left.
   [[nodiscard]] std::optional<store_command> begin_store(const stored_event& stored, apply_tally& tally);
+  void note_recipe(const store_command& command, const stored_event& stored);
   void begin_pages(const stored_event& stored, const store_command& command, std::uint32_t page_tokens, apply_tally& tally);
   /// Some of `paging_`, see store_some.
   [[nodiscard]] bool store_pages(std::size_t& next, apply_tally& tally);

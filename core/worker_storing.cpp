@@ -1,5 +1,6 @@
 // How worker_applier stores what an event brings: at once, or in parts where it is much.
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "core/block_hasher.hpp"
@@ -68,6 +69,11 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
   return true;
 }
 
+std::optional<hash_recipe> worker_applier::recipe() const {
+  if (pool_ || speaks_standard() || pages_.pages() != 0) return std::nullopt;
+  return hash_recipe{registration_.partition.block_size, home_->seed()};
+}
+
 bool worker_applier::is_by_standard(const stored_event& stored) const {
   return stored.standard_hashes || (is_behind_unnamed(stored) && speaks_standard());
 }
@@ -111,6 +117,12 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
     command->link = store_link::standard;
     return command;
   }
+  if (!stored.locals.empty()) {
+    assert(stored.locals.size() == stored.hashes.size() && !is_of_other_size(scope) && command->home->seed() == home_->seed());
+    command->locals = stored.locals;
+    note_recipe(*command, stored);
+    return command;
+  }
   // Masked blocks are left out of the names but not of the tokens: then only the names can be trusted (kv-events.md section 10, case 16).
   if (stored.tokens.size() != stored.hashes.size() * std::uint64_t{block_tokens}) {
     command->link = store_link::by_name;
@@ -126,9 +138,14 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
   locals_.clear();
   hash_blocks(stored.tokens, block_tokens, command->home->seed(), locals_, stored.extra_keys);
   command->locals = locals_;
-  // Other groups have names, other partitions contents of their own, which must not be taken for contradictions.
-  if (limits_.recipe && scope.group == 0 && command->home == home_) limits_.recipe->note(locals_, command->names, !stored.parent);
+  note_recipe(*command, stored);
   return command;
+}
+
+/// Other groups have names, other partitions contents of their own, which must not be taken for contradictions.
+void worker_applier::note_recipe(const store_command& command, const stored_event& stored) {
+  if (!limits_.recipe || stored.scope.group != 0 || command.home != home_) return;
+  limits_.recipe->note(command.locals, command.names, !stored.parent);
 }
 
 /// Whoever names blocks by the standard hash and sends the tokens as well can be held to it, by the first block of each event.

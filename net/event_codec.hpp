@@ -4,11 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/block_hasher.hpp"
 #include "core/digest_names.hpp"
 #include "core/event.hpp"
 #include "core/medium.hpp"
@@ -52,6 +54,7 @@ struct decode_context {
   core::medium_id last_medium_id{};       ///< what it means
   spare_lists* spare = nullptr;           ///< null: every list is a new one
   field_memory fields;                    ///< what plain events said lately
+  std::optional<core::hash_recipe> recipe;  ///< how tokens of plain events become hashes at once; absent: they stay tokens
 };
 
 /// Decodes the payloads of one stream.
@@ -78,6 +81,10 @@ class event_decoder {
 
   /// The same without the short way for plain batches: what that is tested against.
   [[nodiscard]] error_code decode_by_tape(std::span<const std::byte> payload, core::event_batch& out);
+
+  /// From now on stores that such a recipe covers get `stored_event::locals` in place of their tokens, unless they say anything that may
+  /// make it another one. After the first that does all keep their tokens, until this is called again. Absent, as at first: all do.
+  void hash_by(const std::optional<core::hash_recipe>& recipe) noexcept { context_.recipe = recipe; }
 
   [[nodiscard]] const decode_counts& counts() const noexcept { return counts_; }
 

@@ -109,7 +109,7 @@ class plain_reader {
   bool stored(bool is_map, std::uint64_t fields) {
     auto& event = std::get<core::stored_event>(out_->events.emplace_back(std::in_place_type<core::stored_event>));
     if (!fields_.read(is_map, fields, {&event.scope, &event.hashes, &event})) return false;
-    event.has_tokens = !event.tokens.empty();
+    event.has_tokens = !event.tokens.empty() || !event.locals.empty();
     if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return false;
     const bool is_chain = event.has_tokens || event.parent;
     return !is_chain || !has_repeats(event.hashes, with_->sorted);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/block_hasher.hpp"
 #include "net/event_fields.hpp"
 #include "net/same_bytes.hpp"
 #include "net/token_list.hpp"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr unsigned char nil = 0xc0;
 constexpr unsigned char wide_integer = 0xcf;
+/// Tokens that are read before their blocks are hashed: 60 blocks of 16, 30 of 32, and steps of the vector readers without a rest.
+constexpr std::size_t piece_tokens = 960;
 
 }  // namespace
 
@@ -80,6 +83,11 @@ bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& i
   seen_ = 0;
   name_at_ = nullptr;
   if (!(is_map ? by_name(fields) : by_position(fields)) || !has(field::names)) return false;
+  if (into_.stored != nullptr && !into_.stored->locals.empty() && !is_by_recipe()) {
+    into_.stored->locals.clear();
+    with_->recipe.reset();  // the next ones will say the same
+    (void)keep_tokens();    // which have been read once
+  }
   into_.scope->takes_kind_of_group = into_.stored != nullptr && has(field::group) && !has(field::spec_kind);
   return !has(field::lora_id) || has(field::lora);  // an adapter that is known by its number only is rare
 }
@@ -235,12 +243,50 @@ bool plain_fields::parent() {
 bool plain_fields::tokens() {
   std::uint64_t count = 0;
   if (into_.stored == nullptr || !from_->take_array(count) || count > max_event_tokens || count > from_->left()) return false;
-  if (with_->spare != nullptr) with_->spare->lend(into_.stored->tokens, count);
-  into_.stored->tokens.resize(count);
-  const unsigned char* const behind = read_u32_list(from_->at(), from_->end(), into_.stored->tokens.data(), count);
+  tokens_at_ = from_->at();
+  token_count_ = count;
+  const bool is_hashed = with_->recipe && with_->recipe->block_size <= piece_tokens && count != 0 && count % with_->recipe->block_size == 0;
+  const unsigned char* const behind = is_hashed ? hash_tokens() : keep_tokens();
   if (behind == nullptr) return false;
   from_->go_to(behind);
   return true;
+}
+
+/// Answers where they end; null where they are no tokens.
+const unsigned char* plain_fields::keep_tokens() {
+  std::vector<std::uint32_t>& tokens = into_.stored->tokens;
+  if (with_->spare != nullptr) with_->spare->lend(tokens, token_count_);
+  tokens.resize(token_count_);
+  return read_u32_list(tokens_at_, from_->end(), tokens.data(), token_count_);
+}
+
+/// The same, hashing some blocks as soon as they are read: what is read and not hashed yet fits the first cache, where all tokens of a long
+/// prompt leave the second before anybody comes back to them.
+const unsigned char* plain_fields::hash_tokens() {
+  const core::hash_recipe& recipe = *with_->recipe;
+  std::vector<core::local_hash>& locals = into_.stored->locals;
+  const std::size_t blocks = token_count_ / recipe.block_size;
+  if (with_->spare != nullptr) with_->spare->lend(locals, blocks);
+  locals.resize(blocks);
+  std::array<std::uint32_t, piece_tokens> piece;
+  const std::size_t at_once = piece_tokens / recipe.block_size;
+  const unsigned char* at = tokens_at_;
+  for (std::span<core::local_hash> left(locals); !left.empty();) {
+    const auto some = left.first(std::min(left.size(), at_once));
+    const std::size_t tokens = some.size() * recipe.block_size;
+    at = read_u32_list(at, from_->end(), piece.data(), tokens);
+    if (at == nullptr) return nullptr;
+    core::hash_blocks(std::span(piece).first(tokens), recipe, some);
+    left = left.subspan(some.size());
+  }
+  return at;
+}
+
+/// Whether nothing else in the event that its tokens were hashed for asks for another recipe, or for the tokens themselves.
+bool plain_fields::is_by_recipe() const {
+  const core::event_scope& scope = *into_.scope;
+  const std::uint32_t block_size = with_->recipe->block_size;
+  return into_.names->size() == into_.stored->locals.size() && (scope.block_size == 0 || scope.block_size == block_size) && !scope.lora;
 }
 
 bool plain_fields::medium() {

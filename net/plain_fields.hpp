@@ -60,6 +60,9 @@ class plain_fields {
   [[nodiscard]] bool name(core::engine_hash& into);
   [[nodiscard]] bool parent();
   [[nodiscard]] bool tokens();
+  [[nodiscard]] const unsigned char* keep_tokens();
+  [[nodiscard]] const unsigned char* hash_tokens();
+  [[nodiscard]] bool is_by_recipe() const;
   [[nodiscard]] bool medium();
   [[nodiscard]] bool group_kind();
   [[nodiscard]] bool adapter();
@@ -72,6 +75,8 @@ class plain_fields {
   plain_target into_;  ///< of the event in hand
   unsigned seen_ = 0;  ///< fields that were not nil, by bit
   const unsigned char* name_at_ = nullptr;
+  const unsigned char* tokens_at_ = nullptr;  ///< of the event in hand, behind the length of their list
+  std::size_t token_count_ = 0;
 };
 
 }  // namespace kvc::net

@@ -25,6 +25,7 @@ void spare_lists::take_back(std::vector<core::event>& done) {
     if (auto* const stored = std::get_if<core::stored_event>(&each)) {
       names_.keep(stored->hashes);
       tokens_.keep(stored->tokens);
+      locals_.keep(stored->locals);
     } else if (auto* const removed = std::get_if<core::removed_event>(&each)) {
       names_.keep(removed->hashes);
     }

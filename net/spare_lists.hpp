@@ -10,7 +10,7 @@
 
 namespace kvc::net {
 
-/// Lists of names and of tokens, bounded in number and size.
+/// Lists of names, of tokens and of their hashes, bounded in number and size.
 ///
 /// Story: a batch has a few lists of some hundred elements each, all of which go with it. Taken from and given back to the general
 /// allocator, and set to zero before they are filled, they were some 4 % of a lane's time at saturation (by a profile); taken from here
@@ -25,6 +25,7 @@ class spare_lists {
   /// that got whichever came last had its 32 KiB taken anew and set to zero nearly every time, for answers of 16 tokens come in between.)
   void lend(std::vector<core::engine_hash>& names, std::size_t wanted) noexcept { names_.lend(names, wanted); }
   void lend(std::vector<std::uint32_t>& tokens, std::size_t wanted) noexcept { tokens_.lend(tokens, wanted); }
+  void lend(std::vector<core::local_hash>& locals, std::size_t wanted) noexcept { locals_.lend(locals, wanted); }
 
   static constexpr std::size_t most_lists = 16;                     ///< of each kind and length
   static constexpr std::size_t longest_short = 64;                  ///< elements
@@ -53,6 +54,7 @@ class spare_lists {
 
   stacks<core::engine_hash> names_;
   stacks<std::uint32_t> tokens_;
+  stacks<core::local_hash> locals_;
 };
 
 }  // namespace kvc::net

@@ -81,6 +81,18 @@ BOOST_AUTO_TEST_CASE(a_chain_of_thousands_of_blocks_is_stored_and_removed_in_tur
   BOOST_TEST(at.applier->names() == many);
 }
 
+BOOST_AUTO_TEST_CASE(hashes_in_place_of_tokens_are_stored_in_turns_as_well) {
+  stream at(registered(publisher_type::vllm));
+  stored_event hashed = chain(0, many);
+  hashed.tokens.clear();
+  hash_blocks(tokens_of(0, many), block_size, seed, hashed.locals);
+  BOOST_TEST(turns_for(at, hashed) >= 4U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+  BOOST_TEST(turns_for(at, removed_event{{}, names_of(0, many), false}) >= 4U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(groups_are_named_apart_in_every_part) {
   stream at(registered(publisher_type::vllm));
   stored_event made = chain(0, many);

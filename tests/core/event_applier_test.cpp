@@ -44,6 +44,39 @@ BOOST_AUTO_TEST_CASE(a_parent_and_extra_keys_are_followed) {
   BOOST_TEST(at.depth({1, 2, 3, 4}) == 1U);  // the same tokens without the image are another block
 }
 
+BOOST_AUTO_TEST_CASE(hashes_stand_for_tokens_that_were_hashed_beforehand) {
+  stream at(registered(publisher_type::vllm));
+  const auto recipe = at.applier->recipe();
+  BOOST_TEST_REQUIRE(recipe.has_value());
+  stored_event hashed;
+  hashed.hashes = names({11, 12});
+  hashed.has_tokens = true;
+  hash_blocks(words{1, 2, 3, 4}, recipe->block_size, recipe->seed, hashed.locals);
+  at.apply(hashed);
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+
+  hashed.hashes = names({13});
+  hashed.parent = engine_hash{12};
+  hashed.locals = {hash_block(words{5, 6}, seed)};
+  at.apply(hashed);
+  BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 3U);
+  at.store({14}, {1, 2});  // the same block by its tokens: it has two names now
+  at.remove({11});
+  BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(there_is_a_recipe_only_while_nobody_needs_the_tokens) {
+  // A page of another size may end within a block, whose other tokens come with the next event; the standard's are checked against names.
+  BOOST_TEST(!stream(registered(publisher_type::standard)).applier->recipe());
+  BOOST_TEST(!stream(registered(publisher_type::mooncake, publisher_class::pool)).applier->recipe());
+  stream at(registered(publisher_type::vllm));
+  BOOST_TEST((at.applier->recipe() == hash_recipe{block_size, seed}));
+  at.store({11}, {1, 2, 3}, of_size(3));
+  BOOST_TEST(!at.applier->recipe());
+  at.remove({11});
+  BOOST_TEST((at.applier->recipe() == hash_recipe{block_size, seed}));
+}
+
 BOOST_AUTO_TEST_CASE(the_medium_of_an_event_goes_before_the_registered_one) {
   // Offloading rides in the engine's stream; media that were ever named are remembered for answers.
   stream at(registered(publisher_type::vllm));

@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "core/block_hasher.hpp"
 #include "core/event_applier.hpp"
 #include "core/worker_numbers.hpp"
 #include "net/event_codec.hpp"
@@ -49,6 +53,8 @@ class dialect_stream {
     require(stream_->owners() <= core::event_applier::max_owners, "owners are bounded");
   }
 
+  [[nodiscard]] std::optional<core::hash_recipe> recipe() const { return stream_->recipe(); }
+
   /// Whatever has been stored can be forgotten again.
   void leave() {
     for (std::size_t turns = 0; !stream_->drop_some(64, tally_); ++turns) require(turns < 1'000'000, "forgetting comes to its end");
@@ -84,6 +90,24 @@ inline std::string payload_of(const std::uint8_t* data, std::size_t size) {
   return payload;
 }
 
+/// That hashes stand only where tokens were, and are theirs.
+inline void check_hashes(const core::event_batch& batch, const core::event_batch& hashed, const std::optional<core::hash_recipe>& recipe) {
+  require(batch.events.size() == hashed.events.size(), "hashing changes no events");
+  for (std::size_t i = 0; i < batch.events.size(); ++i) {
+    const auto* const stored = std::get_if<core::stored_event>(&batch.events[i]);
+    if (stored == nullptr) continue;
+    const auto& other = std::get<core::stored_event>(hashed.events[i]);
+    require(other.has_tokens == stored->has_tokens, "hashes say that there were tokens");
+    if (other.locals.empty()) {
+      require(other.tokens == stored->tokens, "tokens that are not hashed stay");
+      continue;
+    }
+    std::vector<core::local_hash> wanted;
+    core::hash_blocks(stored->tokens, recipe->block_size, recipe->seed, wanted);
+    require(other.tokens.empty() && other.locals == wanted && wanted.size() == stored->hashes.size(), "hashes are those of the tokens");
+  }
+}
+
 /// What a fuzz target of a dialect does with its input: decode, check, write in the dialect's `forms` and read again, apply twice, forget.
 inline int run_dialect(core::publisher_type type, std::initializer_list<event_form> forms, const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
@@ -105,7 +129,11 @@ inline int run_dialect(core::publisher_type type, std::initializer_list<event_fo
   for (const event_form form : forms) check_survives(batch, media, form, reader, again);
   if (batch.events.empty()) return 0;
   dialect_stream stream(type);
-  stream.apply(batch);
+  event_decoder hasher(type, media);
+  hasher.hash_by(stream.recipe());
+  require(!hasher.decode(std::as_bytes(std::span(payload)), again), "what is read is read with hashes in place of tokens as well");
+  check_hashes(batch, again, stream.recipe());
+  stream.apply(again);
   stream.apply(batch);  // replays and publishers repeat themselves
   stream.leave();
   return 0;
