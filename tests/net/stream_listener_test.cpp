@@ -41,7 +41,7 @@ BOOST_FIXTURE_TEST_CASE(stored_blocks_are_found_and_removed_ones_are_not, joined
 
 BOOST_FIXTURE_TEST_CASE(blocks_that_go_on_a_page_of_another_size_are_found_however_close_they_come, joined_fixture) {
   // Tokens are hashed while they are read, unless a page needs them: here each page of six has two left for the block of four behind it.
-  constexpr std::uint32_t chains = 200;
+  constexpr std::uint32_t chains = 1'000;
   for (std::uint32_t i = 0; i < chains; ++i) {
     const std::uint32_t first = i * 100;
     const std::uint64_t name = 10 * (i + 1);
