@@ -70,8 +70,9 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
 }
 
 std::optional<hash_recipe> worker_applier::recipe() const {
-  if (pool_ || speaks_standard() || pages_.pages() != 0) return std::nullopt;
-  return hash_recipe{registration_.partition.block_size, home_->seed()};
+  const std::uint32_t block_size = registration_.partition.block_size;
+  if (pool_ || speaks_standard() || pages_.pages() != 0 || block_size == 0) return std::nullopt;
+  return hash_recipe{block_size, home_->seed()};
 }
 
 bool worker_applier::is_by_standard(const stored_event& stored) const {
