@@ -17,7 +17,7 @@ inline constexpr std::uint64_t default_hash_seed = 1337;
 
 /// All that decides the hashes of blocks without extra keys but their tokens.
 struct hash_recipe {
-  std::uint32_t block_size = 0;  ///< tokens
+  std::uint32_t block_size = 0;  ///< tokens; whoever hashes by it needs one at least
   std::uint64_t seed = 0;
 
   friend bool operator==(const hash_recipe&, const hash_recipe&) = default;

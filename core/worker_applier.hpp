@@ -75,8 +75,8 @@ class worker_applier {
   /// All that it holds and will hold is somebody else's of the same instance: of another rank.
   void become(std::shared_ptr<const worker_key> key);
 
-  /// How to hash the tokens of coming events beforehand, so that nobody has to keep them: absent while they may be needed for more. As long as
-  /// no event of another block size comes, it holds for stores that name no adapter and no extra keys, and say nothing else of a partition.
+  /// How to hash the tokens of coming events beforehand, so that nobody has to keep them: absent while they may be needed for more. As long
+  /// as no event of another block size comes, it holds for stores that name no adapter and no extra keys, and say nothing else of a partition.
   [[nodiscard]] std::optional<hash_recipe> recipe() const;
 
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.

@@ -104,7 +104,9 @@ event_decoder::event_decoder(core::publisher_type type, core::medium_table& medi
 }
 
 error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {
-  return decode_plain(payload, out) ? error_code() : decode_by_tape(payload, out);
+  if (decode_plain(payload, out)) return {};
+  context_.recipe.reset();  // there may be anything in it
+  return decode_by_tape(payload, out);
 }
 
 bool event_decoder::decode_plain(std::span<const std::byte> payload, core::event_batch& out) {

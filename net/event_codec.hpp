@@ -82,8 +82,9 @@ class event_decoder {
   /// The same without the short way for plain batches: what that is tested against.
   [[nodiscard]] error_code decode_by_tape(std::span<const std::byte> payload, core::event_batch& out);
 
-  /// From now on stores that such a recipe covers get `stored_event::locals` in place of their tokens, unless they say anything that may
-  /// make it another one. After the first that does all keep their tokens, until this is called again. Absent, as at first: all do.
+  /// From now on stores get `stored_event::locals` in place of their tokens, by this recipe, until one comes that it does not cover, of another
+  /// block size for instance, or a batch that is not plain: from there on all keep their tokens, until this is called again, since those
+  /// behind may need theirs. Absent, as at first: all do.
   void hash_by(const std::optional<core::hash_recipe>& recipe) noexcept { context_.recipe = recipe; }
 
   [[nodiscard]] const decode_counts& counts() const noexcept { return counts_; }

@@ -83,10 +83,11 @@ bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& i
   seen_ = 0;
   name_at_ = nullptr;
   if (!(is_map ? by_name(fields) : by_position(fields)) || !has(field::names)) return false;
-  if (into_.stored != nullptr && !into_.stored->locals.empty() && !is_by_recipe()) {
+  if (into_.stored != nullptr && with_->recipe && !is_by_recipe()) {
+    with_->recipe.reset();  // what is behind may go on in a block that this one has begun
+    const bool was_hashed = !into_.stored->locals.empty();
     into_.stored->locals.clear();
-    with_->recipe.reset();  // the next ones will say the same
-    (void)keep_tokens();    // which have been read once
+    if (was_hashed) (void)keep_tokens();  // which have been read once
   }
   into_.scope->takes_kind_of_group = into_.stored != nullptr && has(field::group) && !has(field::spec_kind);
   return !has(field::lora_id) || has(field::lora);  // an adapter that is known by its number only is rare
@@ -261,7 +262,7 @@ const unsigned char* plain_fields::keep_tokens() {
 }
 
 /// The same, hashing some blocks as soon as they are read: what is read and not hashed yet fits the first cache, where all tokens of a long
-/// prompt leave the second before anybody comes back to them.
+/// prompt leave it, and mostly the second, before anybody comes back to them.
 const unsigned char* plain_fields::hash_tokens() {
   const core::hash_recipe& recipe = *with_->recipe;
   std::vector<core::local_hash>& locals = into_.stored->locals;
@@ -282,11 +283,12 @@ const unsigned char* plain_fields::hash_tokens() {
   return at;
 }
 
-/// Whether nothing else in the event that its tokens were hashed for asks for another recipe, or for the tokens themselves.
+/// Whether nothing in the event asks for another recipe, or for its tokens if they were hashed.
 bool plain_fields::is_by_recipe() const {
   const core::event_scope& scope = *into_.scope;
-  const std::uint32_t block_size = with_->recipe->block_size;
-  return into_.names->size() == into_.stored->locals.size() && (scope.block_size == 0 || scope.block_size == block_size) && !scope.lora;
+  const std::size_t hashed = into_.stored->locals.size();
+  const bool is_of_size = scope.block_size == 0 || scope.block_size == with_->recipe->block_size;
+  return is_of_size && !scope.lora && (hashed == 0 || hashed == into_.names->size());
 }
 
 bool plain_fields::medium() {

@@ -49,13 +49,6 @@ core::event_applier::options options_of(lane& home, const service_info& service,
   return with;
 }
 
-bool brings_other_size(const std::vector<core::event>& events, std::uint32_t block_size) {
-  return std::ranges::any_of(events, [block_size](const core::event& each) {
-    const auto* const stored = std::get_if<core::stored_event>(&each);
-    return stored != nullptr && stored->scope.block_size != 0 && stored->scope.block_size != block_size;
-  });
-}
-
 }  // namespace
 
 stream_sink::stream_sink(lane& home, const service_info& service, core::catalog& catalog, core::medium_table& media,
@@ -120,12 +113,9 @@ error_code stream_sink::read(std::span<const std::byte> payload) {
     applier_.approach();
     decoder_.hash_by(objects_ == nullptr ? applier_.recipe() : std::nullopt);
   }
-  core::event_batch& next = row_->all[row_->count];
-  if (const error_code failed = decoder_.decode(payload, next)) return failed;
-  const std::uint32_t block_size = registration_.partition.block_size;
-  if (brings_other_size(next.events, block_size)) decoder_.hash_by(std::nullopt);  // see worker_applier::recipe
-  ++row_->count;
-  return {};
+  const error_code failed = decoder_.decode(payload, row_->all[row_->count]);
+  if (!failed) ++row_->count;
+  return failed;
 }
 
 bool stream_sink::takes_another() const noexcept {

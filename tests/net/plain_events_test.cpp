@@ -8,10 +8,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "core/block_hasher.hpp"
 #include "net/event_encode.hpp"
 #include "net/joined_removals.hpp"
 #include "tests/net/decoding.hpp"
+#include "tests/net/plain_batches.hpp"
 #include "tests/support/same_batch.hpp"
 
 BOOST_AUTO_TEST_SUITE(plain_events)
@@ -21,122 +21,6 @@ namespace {
 using namespace kvc;
 using namespace kvc::net;
 using namespace kvc::net::test;
-
-constexpr core::publisher_type types[] = {core::publisher_type::automatic, core::publisher_type::vllm,
-                                          core::publisher_type::sglang,    core::publisher_type::tensorrt_llm,
-                                          core::publisher_type::standard,  core::publisher_type::mooncake};
-
-/// Batches of every form, with what engines send mostly and what they send now and then.
-class batch_source {
- public:
-  explicit batch_source(std::uint64_t seed) : random_(seed) {}
-
-  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
-
-  std::string payload() {
-    core::event_batch batch;
-    batch.timestamp_s = below(8) == 0 ? 0.0 : 1763700000.5;
-    if (below(2) == 0) batch.rank = core::dp_rank{static_cast<std::uint32_t>(below(3))};
-    const std::uint64_t odd = below(3) == 0 ? 8 : 1'000'000;  // most batches have nothing rare in them
-    for (std::uint64_t left = below(12); left > 0; --left) add(batch, odd);
-    std::string bytes;
-    const encode_options with{.form = static_cast<event_form>(below(event_form_count)), .binary_hashes = below(odd) == 0};
-    encode_batch(batch, media_, with, bytes);
-    return bytes;
-  }
-
-  void spoil(std::string& bytes) {
-    if (bytes.empty()) return;
-    switch (below(3)) {
-      case 0:
-        bytes.resize(below(bytes.size() + 1));
-        break;
-      case 1:
-        bytes[below(bytes.size())] = static_cast<char>(random_());
-        break;
-      default: {
-        constexpr unsigned char likely[] = {0x00, 0x80, 0x90, 0x91, 0xa0, 0xc0, 0xc4, 0xcb, 0xcc, 0xcd, 0xce, 0xcf, 0xd3, 0xd9, 0xdc, 0xff};
-        const std::string put(1, static_cast<char>(likely[below(std::size(likely))]));
-        bytes.replace(below(bytes.size()), below(3), put);
-      }
-    }
-  }
-
- private:
-  core::event_scope scope(std::uint64_t odd) {
-    core::event_scope scope;
-    scope.block_size = 4;
-    scope.medium = below(odd) == 0 ? std::nullopt : std::optional(static_cast<core::medium_id>(below(odd) == 0 ? below(3) : 0));
-    if (below(odd) == 0) scope.lora = "adapter";
-    if (below(odd) == 0) scope.salt = "salt";
-    if (below(odd) == 0) scope.group = static_cast<std::uint32_t>(below(3));
-    scope.prefix_complete = below(odd) != 0;
-    return scope;
-  }
-
-  std::vector<core::engine_hash> names(std::uint64_t most) {
-    std::vector<core::engine_hash> some(below(most) + (below(50) == 0 ? 0 : 1));
-    for (auto& each : some) each = core::engine_hash{random_() >> (below(4) == 0 ? below(64) : 0)};
-    return some;
-  }
-
-  void add(core::event_batch& batch, std::uint64_t odd) {
-    if (below(2) == 0) {  // a row of removals, as engines write them; now and then so many that one event has no room for them
-      const core::event_scope where = scope(odd);
-      for (std::uint64_t left = below(30) == 0 ? 600 : 1 + below(9); left > 0; --left) {
-        batch.events.emplace_back(core::removed_event{where, names(below(odd) == 0 ? 300 : 1), false});
-      }
-      return;
-    }
-    if (below(odd) == 0) {
-      batch.events.emplace_back(core::cleared_event{});
-      return;
-    }
-    core::stored_event stored;
-    stored.scope = scope(odd);
-    stored.hashes = names(below(8) == 0 ? 40 : 6);
-    if (below(2) == 0) stored.parent = below(odd) == 0 && !stored.hashes.empty() ? stored.hashes.front() : core::engine_hash{random_()};
-    if (below(odd) == 0 && stored.hashes.size() > 1) stored.hashes.back() = stored.hashes.front();
-    if (below(odd) != 0) stored.tokens.resize(stored.hashes.size() * 4);
-    for (auto& token : stored.tokens) token = static_cast<std::uint32_t>(below(128'000) >> below(17));
-    stored.has_tokens = !stored.tokens.empty();
-    if (below(odd) == 0) stored.extra_keys = {"", samples::from_hex("91a178")};
-    batch.events.emplace_back(std::move(stored));
-  }
-
-  core::medium_table media_;
-  std::mt19937_64 random_;
-};
-
-/// The batch as it would be had it been read by this recipe, wherever it covers an event.
-core::event_batch hashed_by(core::event_batch batch, const core::hash_recipe& recipe) {
-  for (core::event& each : batch.events) {
-    auto* const stored = std::get_if<core::stored_event>(&each);
-    if (stored == nullptr || stored->tokens.empty()) continue;
-    const core::event_scope& scope = stored->scope;
-    const bool is_of_size = scope.block_size == 0 || scope.block_size == recipe.block_size;
-    if (!is_of_size || scope.lora) break;
-    if (stored->tokens.size() % recipe.block_size != 0) continue;
-    if (stored->tokens.size() != stored->hashes.size() * recipe.block_size) break;
-    core::hash_blocks(stored->tokens, recipe.block_size, recipe.seed, stored->locals);
-    stored->tokens.clear();
-  }
-  return batch;
-}
-
-/// A store whose tokens have all widths.
-core::event_batch chain_of(std::size_t blocks, std::uint32_t block_size, std::size_t tokens) {
-  core::stored_event stored;
-  stored.scope.block_size = block_size;
-  stored.parent = core::engine_hash{1ULL << 40};
-  for (std::size_t i = 0; i < blocks; ++i) stored.hashes.emplace_back((2ULL << 40) + i);
-  std::mt19937 random(7);
-  for (std::size_t i = 0; i < tokens; ++i) stored.tokens.push_back(static_cast<std::uint32_t>(random() >> (random() % 32)));
-  stored.has_tokens = tokens != 0;
-  core::event_batch batch;
-  batch.events.emplace_back(std::move(stored));
-  return batch;
-}
 
 /// Decodes both ways, with decoders that know nothing yet, the quick one into lists that other batches have left something in.
 bool agree(const std::string& payload, core::publisher_type type) {
@@ -154,16 +38,6 @@ bool agree(const std::string& payload, core::publisher_type type) {
     used.take_back(batch.events);
   }
   return true;
-}
-
-bool is_plain(const std::string& payload, core::publisher_type type) {
-  core::medium_table media;
-  core::event_batch batch;
-  decode_context context;
-  context.media = &media;
-  context.counts = &batch.counts;
-  context.type = type;
-  return read_plain_batch(samples::as_payload(payload), context, batch);
 }
 
 }  // namespace
@@ -281,92 +155,6 @@ BOOST_AUTO_TEST_CASE(what_engines_write_mostly_is_plain) {
     BOOST_TEST_CONTEXT("form " << static_cast<int>(form)) {
       BOOST_TEST(is_plain(payload, type));
     }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(tokens_become_hashes_where_the_recipe_covers_them_and_nothing_else_changes) {
-  // Of whatever publishers write, damaged or not.
-  const std::uint64_t first_seed = std::random_device()();
-  BOOST_TEST_MESSAGE("first seed " << first_seed);
-  core::medium_table media;
-  spare_lists used;
-  std::uint64_t hashed = 0;
-  for (std::uint64_t seed = first_seed; seed < first_seed + 5'000; ++seed) {
-    BOOST_TEST_CONTEXT("seed " << seed) {
-      batch_source source(seed);
-      std::string payload = source.payload();
-      if (source.below(4) == 0) source.spoil(payload);
-      const core::publisher_type type = types[source.below(std::size(types))];
-      const core::hash_recipe recipe{source.below(4) == 0 ? 3U : 4U, seed};
-      core::event_batch batch;
-      core::event_batch other;
-      event_decoder hashing(type, media, "tenant-salt", &used);
-      event_decoder keeping(type, media, "tenant-salt");
-      hashing.hash_by(recipe);
-      BOOST_TEST_REQUIRE((hashing.decode(samples::as_payload(payload), batch) == keeping.decode(samples::as_payload(payload), other)));
-      const bool is_read_plainly = is_plain(payload, type);
-      BOOST_TEST_REQUIRE(kvc::test::is_same(batch, is_read_plainly ? hashed_by(other, recipe) : other));
-      for (const core::event& each : batch.events) {
-        const auto* const stored = std::get_if<core::stored_event>(&each);
-        if (stored != nullptr && !stored->locals.empty()) ++hashed;
-      }
-      used.take_back(batch.events);
-    }
-  }
-  BOOST_TEST(hashed > 500U);  // else this has compared nothing
-}
-
-BOOST_AUTO_TEST_CASE(long_chains_of_any_block_size_are_hashed_piece_by_piece) {
-  core::medium_table media;
-  for (const std::uint32_t block_size : {1U, 3U, 16U, 32U, 64U, 480U, 481U, 960U, 961U}) {
-    for (const std::size_t blocks : {1U, 2U, 59U, 60U, 61U, 301U}) {
-      const core::event_batch batch = chain_of(blocks, block_size, blocks * block_size);
-      const core::hash_recipe recipe{block_size, 1337};
-      decoding with;
-      with.decoder.hash_by(recipe);
-      std::string payload;
-      encode_batch(batch, media, {.form = event_form::vllm_map}, payload);
-      BOOST_TEST_REQUIRE(!with.decode(payload));
-      BOOST_TEST_CONTEXT(blocks << " blocks of " << block_size) {
-        const auto& read = std::get<core::stored_event>(with.batch.events[0]);
-        const auto& wanted = std::get<core::stored_event>(batch.events[0]);
-        BOOST_TEST(read.has_tokens);
-        BOOST_TEST(read.locals.empty() == (block_size > 960));  // so large that they are no piece: they keep their tokens
-        if (read.locals.empty()) {
-          BOOST_TEST(read.tokens == wanted.tokens);
-        } else {
-          BOOST_TEST(read.tokens.empty());
-          BOOST_TEST((read.locals == std::get<core::stored_event>(hashed_by(batch, recipe).events[0]).locals));
-        }
-      }
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(tokens_stay_where_an_event_asks_for_them_and_for_those_behind_it) {
-  // Another block size, an adapter, more tokens than blocks: and from then on, until the decoder is told again.
-  core::medium_table media;
-  const core::event_batch usual = chain_of(2, 4, 8);
-  core::event_batch other_size = chain_of(1, 8, 8);
-  core::event_batch adapter = usual;
-  std::get<core::stored_event>(adapter.events[0]).scope.lora = "sql-adapter";
-  for (const core::event_batch& odd : {other_size, adapter, chain_of(1, 4, 8)}) {
-    decoding with;
-    with.decoder.hash_by(core::hash_recipe{4, 1337});
-    const auto keeps_tokens = [&](const core::event_batch& batch) {
-      std::string payload;
-      encode_batch(batch, media, {.form = event_form::vllm_map}, payload);
-      const auto& read = with.only<core::stored_event>(payload);
-      BOOST_TEST(read.tokens.empty() != read.locals.empty());
-      return !read.tokens.empty() && read.tokens == std::get<core::stored_event>(batch.events[0]).tokens;
-    };
-    BOOST_TEST(!keeps_tokens(usual));
-    BOOST_TEST(keeps_tokens(odd));
-    BOOST_TEST(keeps_tokens(usual));
-    with.decoder.hash_by(core::hash_recipe{4, 1337});
-    BOOST_TEST(!keeps_tokens(usual));
-    with.decoder.hash_by(std::nullopt);
-    BOOST_TEST(keeps_tokens(usual));
   }
 }
 

@@ -11,8 +11,8 @@ namespace kvc::test {
 
 inline bool is_same(const core::stored_event& one, const core::stored_event& other) {
   return one.scope == other.scope && one.hashes == other.hashes && one.parent == other.parent && one.base == other.base &&
-         one.tokens == other.tokens && one.locals == other.locals && one.has_tokens == other.has_tokens && one.standard_hashes == other.standard_hashes &&
-         one.extra_keys == other.extra_keys;
+         one.tokens == other.tokens && one.locals == other.locals && one.has_tokens == other.has_tokens &&
+         one.standard_hashes == other.standard_hashes && one.extra_keys == other.extra_keys;
 }
 inline bool is_same(const core::removed_event& one, const core::removed_event& other) {
   return one.scope == other.scope && one.hashes == other.hashes && one.all_media == other.all_media;
