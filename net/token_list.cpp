@@ -8,6 +8,7 @@
 #endif
 
 #include "net/big_endian.hpp"
+#include "net/token_starts.hpp"
 
 namespace kvc::net {
 namespace {
@@ -244,11 +245,28 @@ KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const 
   return read_u32_list_scalar(at, end, out, count);
 }
 
+const unsigned char* read_u32_list_starts(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
+                                          std::size_t count) noexcept {
+  return read_u32_list_by_starts(at, end, out, count, read_u32_list_avx2);
+}
+
+/// Those that this CPU can run, the fastest first.
+struct usable_readers {
+  std::array<u32_list_reader, 4> each{};
+  std::size_t count = 0;
+
+  usable_readers() noexcept {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) each[count++] = read_u32_list_vbmi;
+    if (has_u32_list_by_starts()) each[count++] = read_u32_list_starts;
+    if (__builtin_cpu_supports("avx2")) each[count++] = read_u32_list_avx2;
+    each[count++] = read_u32_list_scalar;
+  }
+};
+
 std::span<const u32_list_reader> choose() noexcept {
-  static constexpr std::array<u32_list_reader, 3> all{read_u32_list_vbmi, read_u32_list_avx2, read_u32_list_scalar};
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) return all;
-  return std::span(all).subspan(__builtin_cpu_supports("avx2") ? 1 : 2);
+  static const usable_readers usable;
+  return std::span(usable.each).first(usable.count);
 }
 
 }  // namespace

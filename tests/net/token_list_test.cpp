@@ -91,6 +91,37 @@ BOOST_AUTO_TEST_CASE(what_the_library_writes_is_read_back) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bytes_of_numbers_that_look_like_formats_are_none) {
+  // Lists of numbers of two and four bytes, nearly all of them or all, most of whose bytes could begin a number themselves.
+  const std::uint64_t first_seed = std::random_device()();
+  BOOST_TEST_MESSAGE("first seed " << first_seed);
+  std::vector<std::uint32_t> read;
+  for (std::uint64_t seed = first_seed; seed < first_seed + 3'000; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      std::mt19937_64 random(seed);
+      const std::uint64_t alike = random() % 11;  // tenths of all bytes
+      const auto byte = [&] { return static_cast<char>(random() % 10 < alike ? 0xcc + random() % 4 : random()); };
+      const std::uint64_t between_others = random() % 3 == 0 ? 0 : 1 + random() % 300;
+      const std::size_t count = random() % 2'000;
+      std::string bytes;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (between_others != 0 && random() % between_others == 0) {
+          bytes += random() % 2 == 0 ? std::string(1, static_cast<char>(random() % 128)) : std::string("\xcc") + byte();
+          continue;
+        }
+        const bool is_short = random() % 2 == 0;
+        bytes += is_short ? '\xcd' : '\xce';
+        for (int left = is_short ? 2 : 4; left > 0; --left) bytes += byte();
+      }
+      const std::size_t length = bytes.size();
+      BOOST_TEST_REQUIRE(read_all(bytes, count, read) == static_cast<std::ptrdiff_t>(length));
+      for (std::uint64_t behind = random() % 200; behind > 0; --behind) bytes += byte();
+      BOOST_TEST_REQUIRE(read_all(bytes, count, read) == static_cast<std::ptrdiff_t>(length));
+      if (length != 0) BOOST_TEST_REQUIRE(read_all(bytes.substr(0, random() % length), count, read) == -1);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_list_that_ends_too_soon_is_none) {
   // Wherever the bytes end: nothing behind them may be looked at, and a part is not taken for the whole.
   const std::uint64_t seed = std::random_device()();
