@@ -86,20 +86,20 @@ struct route_counters {
   latency_histogram handling;                   ///< from the last byte of the request read to the reply ready to be written
 };
 
-/// Events by dialect and kind, and those left out by reason; see batch_counts.
+/// Events by dialect and kind, and those left out by reason; see event_tally.
 struct event_counters {
   std::array<std::array<lane_counter, event_kind_count>, event_dialect_count> events;
   std::array<lane_counter, reject_reason_count> rejected;
 
-  void add(const batch_counts& batch) noexcept {
+  void add(const event_tally& more) noexcept {
     for (std::size_t dialect = 0; dialect < events.size(); ++dialect) {
-      if (batch.events[dialect] == decltype(batch.events)::value_type{}) continue;  // all but one or two, and this is asked for every batch
+      if (more.events[dialect] == decltype(more.events)::value_type{}) continue;  // all but one or two
       for (std::size_t kind = 0; kind < event_kind_count; ++kind) {
-        if (batch.events[dialect][kind] != 0) events[dialect][kind].add(batch.events[dialect][kind]);
+        if (more.events[dialect][kind] != 0) events[dialect][kind].add(more.events[dialect][kind]);
       }
     }
     for (std::size_t reason = 0; reason < rejected.size(); ++reason) {
-      if (batch.rejected[reason] != 0) rejected[reason].add(batch.rejected[reason]);
+      if (more.rejected[reason] != 0) rejected[reason].add(more.rejected[reason]);
     }
   }
 };

@@ -60,13 +60,25 @@ struct unknown_word {
   std::uint32_t times = 0;
 };
 
+/// How many events there were, of one batch or of some together, and how many were left out. Plain values; one owner.
+struct event_tally {
+  std::array<std::array<std::uint32_t, event_kind_count>, event_dialect_count> events{};  ///< by `event_dialect` and `event_kind`
+  std::array<std::uint32_t, reject_reason_count> rejected{};                              ///< by `reject_reason`; index 0 stays 0
+
+  /// Adds those of another batch. As plain sums without a question, since nearly all of them are 0, and this is done for each batch.
+  void add(const event_tally& more) noexcept {
+    for (std::size_t dialect = 0; dialect < events.size(); ++dialect) {
+      for (std::size_t kind = 0; kind < event_kind_count; ++kind) events[dialect][kind] += more.events[dialect][kind];
+    }
+    for (std::size_t reason = 0; reason < rejected.size(); ++reason) rejected[reason] += more.rejected[reason];
+  }
+};
+
 /// The contents of one batch in numbers. Plain values; one owner.
-struct batch_counts {
+struct batch_counts : event_tally {
   static constexpr std::size_t max_words = 16;  ///< different unknown words of one batch; later ones are counted together
   static constexpr std::size_t max_word_bytes = 48;
 
-  std::array<std::array<std::uint32_t, event_kind_count>, event_dialect_count> events{};  ///< by `event_dialect` and `event_kind`
-  std::array<std::uint32_t, reject_reason_count> rejected{};                              ///< by `reject_reason`; index 0 stays 0
   std::vector<unknown_word> unknown;
 
   void reset() noexcept;

@@ -123,8 +123,8 @@ class stream_sink {
   void end_batches(std::chrono::steady_clock::time_point& now);
   void put_row_back();
   void count(std::span<const core::event_batch> batches, const core::apply_tally& tally);
-  /// Whether it clears everything.
-  [[nodiscard]] bool count(const core::event_batch& batch);
+  /// What they hold, whatever came of it. Answers whether one clears everything.
+  [[nodiscard]] bool count_contents(std::span<const core::event_batch> batches);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank(core::dp_rank said);
   void note_objects_of_no_store(std::uint64_t more);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <variant>
 
 #include "net/log.hpp"
@@ -42,38 +43,46 @@ void stream_sink::count(std::span<const core::event_batch> batches, const core::
   note_bound("ranks and backends of a stream", core::event_applier::max_owners, tally.beyond_owners, beyond_owners_);
   note_bound("blocks of another size than registered, of a worker", core::reblocker::bounds{}.pages, tally.beyond_pages, beyond_pages_);
 
-  bool has_whole_clear = false;
-  for (const core::event_batch& each : batches) has_whole_clear = count(each) || has_whole_clear;
+  const bool has_whole_clear = count_contents(batches);
   if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
   note_delays(batches);
   show_blocks();
 }
 
-bool stream_sink::count(const core::event_batch& batch) {
-  core::lane_counters& counters = lane_->counters;
+bool stream_sink::count_contents(std::span<const core::event_batch> batches) {
+  // Small batches come many at a time, and what all lanes and readers see is changed once for all of them.
+  core::event_tally decoded;
+  std::array<std::uint64_t, core::event_kind_count> by_kind{};
+  std::uint64_t joined = 0;
+  std::uint64_t rejected = 0;
   bool has_whole_clear = false;
-  for (const core::event& each : batch.events) {
-    if (std::holds_alternative<core::stored_event>(each)) {
-      counters.stored_events.add();
-    } else if (std::holds_alternative<core::removed_event>(each)) {
-      counters.removed_events.add();
-    } else if (const auto* cleared = std::get_if<core::cleared_event>(&each)) {
-      counters.cleared_events.add();
-      has_whole_clear = has_whole_clear || applier_.clears_everything(*cleared, batch);
+  for (const core::event_batch& batch : batches) {
+    for (const core::event& each : batch.events) {
+      ++by_kind[each.index()];
+      const auto* const cleared = std::get_if<core::cleared_event>(&each);
+      if (cleared != nullptr) has_whole_clear = has_whole_clear || applier_.clears_everything(*cleared, batch);
     }
+    joined += batch.joined_events;
+    rejected += batch.rejected_events;
+    decoded.add(batch.counts);
+    for (const core::unknown_word& each : batch.counts.unknown) note_unknown(each);
+    if (batch.rank && *batch.rank != registration_.worker.rank) note_other_rank(*batch.rank);
   }
-  counters.removed_events.add(batch.joined_events);  // only removals are joined
-  counters.batches.add();
-  counters.bad_events.add(batch.rejected_events);
-  counters.decoded.add(batch.counts);
+  const auto of_kind = [&](core::event_kind kind) { return by_kind[static_cast<std::size_t>(kind)]; };
+
+  core::lane_counters& counters = lane_->counters;
+  counters.stored_events.add(of_kind(core::event_kind::stored));
+  counters.removed_events.add(of_kind(core::event_kind::removed) + joined);  // only removals are joined
+  counters.cleared_events.add(of_kind(core::event_kind::cleared));
+  counters.batches.add(batches.size());
+  counters.bad_events.add(rejected);
+  counters.decoded.add(decoded);
 
   core::stream_status& status = *status_;
-  core::stream_status::add(status.batches, 1);
-  core::stream_status::add(status.events, batch.events.size() + batch.joined_events);
-  core::stream_status::add(status.rejected, batch.rejected_events);
-  status.decoded.add(batch.counts);
-  for (const core::unknown_word& each : batch.counts.unknown) note_unknown(each);
-  if (batch.rank && *batch.rank != registration_.worker.rank) note_other_rank(*batch.rank);
+  core::stream_status::add(status.batches, batches.size());
+  core::stream_status::add(status.events, std::accumulate(by_kind.begin(), by_kind.end(), joined));
+  core::stream_status::add(status.rejected, rejected);
+  status.decoded.add(decoded);
   return has_whole_clear;
 }
 
