@@ -36,6 +36,30 @@ BOOST_AUTO_TEST_CASE(every_value_has_a_word_of_its_own) {
   BOOST_TEST(to_string(word_kind::medium) == "medium");
 }
 
+BOOST_AUTO_TEST_CASE(tallies_of_batches_add_up) {
+  event_tally sum;
+  for (std::uint32_t batch = 1; batch <= 3; ++batch) {
+    batch_counts counts;
+    std::uint32_t next = batch;
+    for (auto& kinds : counts.events) {
+      for (std::uint32_t& each : kinds) each = next++;
+    }
+    for (std::uint32_t& each : counts.rejected) each = next++;
+    sum.add(counts);
+  }
+  std::uint32_t expected = 1 + 2 + 3;
+  for (const auto& kinds : sum.events) {
+    for (const std::uint32_t each : kinds) {
+      BOOST_TEST(each == expected);
+      expected += 3;
+    }
+  }
+  for (const std::uint32_t each : sum.rejected) {
+    BOOST_TEST(each == expected);
+    expected += 3;
+  }
+}
+
 BOOST_AUTO_TEST_CASE(unknown_words_of_a_batch_are_bounded) {
   // A publisher that invents a field per event must not grow the batch.
   batch_counts counts;

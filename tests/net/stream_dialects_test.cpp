@@ -110,6 +110,25 @@ BOOST_AUTO_TEST_CASE(a_stream_may_change_its_form_in_the_middle) {
   BOOST_TEST(at.shows("/services", R"("vllm_map":1)"));
 }
 
+BOOST_AUTO_TEST_CASE(batches_that_come_together_are_counted_as_one_by_one) {
+  // They are applied and counted some at a time, in rows of whichever length; nothing may be counted once for all of a row, or twice.
+  heard_publisher at("vLLM");
+  constexpr std::uint32_t batches = 60;
+  for (std::uint32_t i = 0; i < batches; ++i) {
+    if (i % 3 == 2) {
+      at.engine.publish(net::samples::from_hex("92cb41dac043043839569192aa426c6f636b4d6f76656491cf0000000000000001"));
+    } else {
+      at.publish(i % 3 == 0 ? net::event_form::vllm_map : net::event_form::vllm_2025_04, blocks_of(i + 1, tokens_from(4 * i, 1)));
+    }
+  }
+  BOOST_TEST(at.shows("/services", R"("unknown_words":{"tag":{"BlockMoved":20})"));
+  BOOST_TEST(at.shows("/services", R"("rejected_events":{"unknown_tag":20})"));
+  BOOST_TEST(at.shows("/metrics", R"(kvc_rejected_events_total{reason="unknown_tag"} 20)"));
+  BOOST_TEST(at.shows("/metrics", R"(kvc_events_total{dialect="vllm_map",kind="stored"} 20)"));
+  BOOST_TEST(at.shows("/metrics", R"(kvc_events_total{dialect="vllm_array",kind="stored"} 20)"));
+  BOOST_TEST(at.shows("/services", R"("batches":60)"));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_understood_is_shown_by_name) {
   // An operator must find out that an engine speaks of something new.
   heard_publisher at("vLLM");
