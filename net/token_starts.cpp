@@ -33,7 +33,7 @@ constexpr std::size_t groups_in_word = 16;  ///< whose kinds are looked at as on
 constexpr std::size_t word_bytes = groups_in_word * in_group / 8;
 
 constexpr std::size_t fewest = 64;          ///< numbers: a shorter list is read otherwise
-constexpr std::size_t read_otherwise = 24;  ///< numbers, where one of another kind has come: those of its window, mostly
+constexpr std::size_t read_otherwise = 24;  ///< numbers, where the windows end or one has another kind: those of it, mostly
 
 /// Whether number `number` of a group is short.
 constexpr bool is_short(std::size_t group, std::size_t number) {
@@ -159,10 +159,12 @@ KVC_STARTS_INLINE std::size_t take_groups(const unsigned char* at, const found_k
 
 bool has_u32_list_by_starts() noexcept {
   __builtin_cpu_init();
-  // Their `pext` is a program within the CPU, which takes the longer the more bits it is asked for (A. Fog, instruction tables).
-  const bool is_slow = __builtin_cpu_is("znver1") || __builtin_cpu_is("znver2");
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("popcnt") && !is_slow;
+  // The `pext` of these AMD CPUs is a program within the CPU, which takes the longer the more bits it is asked for (A. Fog, instruction
+  // tables). Of other makers that have it it is not known.
+  const bool is_slow = __builtin_cpu_is("bdver4") || __builtin_cpu_is("znver1") || __builtin_cpu_is("znver2");
+  const bool is_fast = __builtin_cpu_is("intel") || (__builtin_cpu_is("amd") && !is_slow);
+  return is_fast && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("popcnt");
 }
 
 KVC_STARTS const unsigned char* read_u32_list_by_starts(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
