@@ -1,7 +1,7 @@
 # Every header is compiled alone, so that none leans on what its includers happen to include first. A source does
-# that for the header of its own name, which it includes before anything else (layering.cmake sees to that); for the other headers one
-# source each is generated, built with everything else and therefore only again when something changed. The ctest entry tells the result by
-# name.
+# that for the header of its own name, which it includes before anything else (layering.cmake sees to that), where it is compiled by itself:
+# the release build does so with all (see etc/cmake/groups.cmake). For the other headers one source each is generated, built with everything
+# else and therefore only again when something changed. The ctest entry tells the result by name.
 file(GLOB_RECURSE KVC_HEADERS CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/core/*.hpp ${CMAKE_SOURCE_DIR}/net/*.hpp ${CMAKE_SOURCE_DIR}/app/*.hpp ${CMAKE_SOURCE_DIR}/perf/*.hpp
   ${CMAKE_SOURCE_DIR}/tests/*.hpp)

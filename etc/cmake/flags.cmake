@@ -22,10 +22,6 @@ if(KVC_SANITIZE)
     # Asio and the shared_ptr of libstdc++ use fences, which g++'s thread sanitizer warns about and does not model.
     target_compile_options(kvc_flags INTERFACE -Wno-tsan)
   endif()
-  if(KVC_SANITIZE MATCHES "thread")
-    # Files of core are compiled together there (see CMakeLists.txt), and what one has for itself is no news to the next. Other builds warn.
-    target_compile_options(kvc_flags INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
 endif()
 if(KVC_LIBFUZZER)
   # What the fuzzer is led by: without it inputs are mutated blindly. The engine itself is linked by the targets.

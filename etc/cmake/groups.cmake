@@ -1,7 +1,10 @@
-# Files that are compiled together beneath sanitizers: those that spawn or await, by what they are about. Reading Asio and instantiating what a
-# coroutine needs of it is most of compiling each of them. All others, new ones as well, are compiled one by one, and so are these in the
-# release build, which is where an include that is missing shows. A group must not name one thing twice outside of its classes; the compiler
-# says so.
+# Files that are compiled together beneath sanitizers, by what they are about: reading headers and instantiating what is in them is most of
+# compiling each of them. All others, new ones as well, are compiled one by one, and so are these in the release build, which is where an
+# include that is missing shows. A group must not name one thing twice outside of its classes; the compiler says so.
+
+# What a file has for itself is no news to the next. A library, since its options have to come behind those that warn.
+add_library(kvc_together INTERFACE)
+target_compile_options(kvc_together INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 
 # kvc_group(TARGET NAME FILE ...): these files of the target, relative to its folder and without their ending, as one unit.
 function(kvc_group target name)
@@ -11,11 +14,6 @@ function(kvc_group target name)
     endif()
     set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/${file}.cpp PROPERTIES UNITY_GROUP ${name})
   endforeach()
-  # What a file has for itself is no news to the next. A library, since its options have to come behind those that warn.
-  if(NOT TARGET kvc_together)
-    add_library(kvc_together INTERFACE)
-    target_compile_options(kvc_together INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
   get_target_property(mode ${target} UNITY_BUILD_MODE)
   if(NOT mode STREQUAL GROUP)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
