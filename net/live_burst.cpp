@@ -5,13 +5,26 @@
 namespace kvc::net {
 
 bool live_burst::receive(zmq_socket& from) {
+  if (!take(from)) return false;
+  mark(from, end_ - 1);
+  return true;
+}
+
+void live_burst::receive_more(zmq_socket& from, std::size_t most) {
+  const std::size_t first_new = end_;
+  while (size() < most && has_room() && take(from)) {
+  }
+  // All at once: what is asked of the transport for each is a thirtieth of a small batch.
+  if (first_new != end_ && !from.are_of_same_connection(all_[end_ - 1].message)) mark(from, first_new);
+}
+
+bool live_burst::take(zmq_socket& from) {
   assert(has_room());
   arrival& next = all_[end_];
-  const error_code failed = from.try_receive(next.message);
-  if (failed == errc::would_block) return false;
-  next.failed = failed;
-  next.is_other_connection = !failed && !from.is_of_same_connection(next.message);
-  if (!failed) {
+  next.failed = from.try_receive(next.message);
+  if (next.failed == errc::would_block) return false;
+  next.is_other_connection = false;
+  if (!next.failed) {
     const auto read = read_live(next.message);
     if (read) {
       next.batch = *read;
@@ -23,6 +36,13 @@ bool live_burst::receive(zmq_socket& from) {
   }
   ++end_;
   return true;
+}
+
+void live_burst::mark(zmq_socket& from, std::size_t first_new) {
+  for (std::size_t i = first_new; i < end_; ++i) {
+    const zmq_message& each = all_[i].message;
+    all_[i].is_other_connection = each.size() != 0 && !from.is_of_same_connection(each);
+  }
 }
 
 void live_burst::finish() noexcept {

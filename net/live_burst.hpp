@@ -40,6 +40,8 @@ class live_burst {
   /// Takes a message from the socket that waits there. False: none does. True for whatever else comes of it: see `arrival::failed`.
   /// Precondition: `has_room`.
   [[nodiscard]] bool receive(zmq_socket& from);
+  /// Takes what else waits there, until there are `most` messages or no room.
+  void receive_more(zmq_socket& from, std::size_t most);
   [[nodiscard]] bool has_room() const noexcept { return end_ < most_messages && bytes_ < enough_bytes; }
 
   /// How many are in hand, and how many there are.
@@ -63,6 +65,11 @@ class live_burst {
   void clear() noexcept;
 
  private:
+  /// As `receive`, but does not tell which connection it came over.
+  bool take(zmq_socket& from);
+  /// Tells of the messages from `first_new` on, counted from the beginning of `all_`, which connection they came over.
+  void mark(zmq_socket& from, std::size_t first_new);
+
   std::array<arrival, most_messages> all_;
   std::size_t first_ = 0;
   std::size_t told_ = 0;

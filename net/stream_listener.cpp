@@ -273,9 +273,10 @@ void stream_listener::end_replay() noexcept {
 std::size_t stream_listener::gather() {
   const std::size_t steps_left = steps_per_batch * settings_->batches_per_turn - steps_this_turn_;
   const std::size_t most = std::min(live_burst::most_messages, (steps_left + 1) / steps_per_batch);
+  burst_->receive_more(*socket_, most);
+  const std::size_t there = std::min(most, burst_->size());
   std::size_t together = 1;
-  while (together < most) {
-    if (together == burst_->size() && !(burst_->has_room() && burst_->receive(*socket_))) break;
+  while (together < there) {
     const live_burst::arrival& next = (*burst_)[together];
     const bool follows = !next.failed && !next.is_other_connection && next.batch.number.get() == live_number_.get() + together;
     if (!follows || !core::is_topic_wanted(service_->registration.topic, next.batch.topic)) break;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include <boost/system/system_error.hpp>
@@ -89,6 +90,7 @@ boost::system::system_error no_socket(const char* what) {
 /// Every stream has messages that wait to be filled, so there is no room in them for frames that never come.
 struct zmq_message::state {
   std::array<zmq_msg_t, usual_frames> usual;
+  std::array<std::span<const std::byte>, usual_frames> contents;              ///< of those that have been received
   std::unique_ptr<std::array<zmq_msg_t, max_frames - usual_frames>> further;  ///< made when a message has more
   std::size_t count = 0;                                                      ///< frames that are initialised
 
@@ -108,9 +110,30 @@ struct zmq_message::state {
     ++count;
     return frame;
   }
+  /// The frame that was added last has been received, with `size` bytes as zmq_msg_recv tells it.
+  void note_received(int size) noexcept {
+    if (count <= usual_frames) contents[count - 1] = contents_of(usual[count - 1], size);
+  }
+  [[nodiscard]] std::span<const std::byte> frame(std::size_t index) noexcept {
+    return index < usual_frames ? contents[index] : contents_of(*at(index), std::numeric_limits<int>::max());
+  }
+  /// One that may be kept for long. Null: there is none.
+  [[nodiscard]] zmq_msg_t* small_frame() noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (frame(i).size() <= longest_kept_frame) return at(i);
+    }
+    return nullptr;
+  }
   void clear() noexcept {
     for (std::size_t i = 0; i < count; ++i) zmq_msg_close(at(i));
     count = 0;
+  }
+
+ private:
+  /// `size`: the greatest int where there are as many bytes or more, or where it is not known.
+  static std::span<const std::byte> contents_of(zmq_msg_t& frame, int size) noexcept {
+    const bool is_known = size != std::numeric_limits<int>::max();
+    return {static_cast<const std::byte*>(zmq_msg_data(&frame)), is_known ? static_cast<std::size_t>(size) : zmq_msg_size(&frame)};
   }
 };
 
@@ -125,8 +148,7 @@ std::size_t zmq_message::size() const noexcept {
 
 std::span<const std::byte> zmq_message::frame(std::size_t index) const noexcept {
   assert(index < state_->count);
-  zmq_msg_t* const frame = state_->at(index);
-  return {static_cast<const std::byte*>(zmq_msg_data(frame)), zmq_msg_size(frame)};
+  return state_->frame(index);
 }
 
 void zmq_message::clear() noexcept {
@@ -144,13 +166,17 @@ class connection_mark {
 
   /// Whether a frame came over the same connection as the one this was asked about before. False when that cannot be told.
   bool is_same(zmq_msg_t* frame) {
-    const char* const shared = zmq_msg_gets(frame, "Socket-Type");
+    const char* const shared = shared_by(frame);
     if (shared != nullptr && shared == shared_) return true;
     shared_ = shared != nullptr && zmq_msg_copy(&kept_, frame) == 0 ? shared : nullptr;
     return false;
   }
+  /// The same, and what is kept stays.
+  [[nodiscard]] bool would_be_same(zmq_msg_t* frame) const { return shared_ != nullptr && shared_by(frame) == shared_; }
 
  private:
+  static const char* shared_by(zmq_msg_t* frame) { return zmq_msg_gets(frame, "Socket-Type"); }
+
   zmq_msg_t kept_;
   const char* shared_ = nullptr;  ///< of the kept one; null: none is
 };
@@ -256,11 +282,13 @@ error_code zmq_socket::try_receive(zmq_message& into) {
       message.clear();
     }
     zmq_msg_t* const frame = message.add();
-    if (receive_frame(frame, state_->socket) < 0) {
+    const int received = receive_frame(frame, state_->socket);
+    if (received < 0) {
       const error_code failure = last_error();
       message.clear();
       return failure;
     }
+    message.note_received(received);
     more = zmq_msg_more(frame) != 0;
   }
   if (too_many) message.clear();
@@ -331,10 +359,13 @@ bool zmq_socket::has_notices() const noexcept {
 }
 
 bool zmq_socket::is_of_same_connection(const zmq_message& message) {
-  for (std::size_t i = 0; i < message.size(); ++i) {
-    if (message.frame(i).size() <= longest_kept_frame) return state_->newest.is_same(message.state_->at(i));
-  }
-  return false;
+  zmq_msg_t* const small = message.state_->small_frame();
+  return small != nullptr && state_->newest.is_same(small);
+}
+
+bool zmq_socket::are_of_same_connection(const zmq_message& last) const {
+  zmq_msg_t* const small = state_->connects ? last.state_->small_frame() : nullptr;
+  return small != nullptr && state_->newest.would_be_same(small);
 }
 
 void zmq_socket::close() noexcept {

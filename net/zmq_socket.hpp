@@ -109,6 +109,9 @@ class zmq_socket {
   /// Whether `message`, just received, came over the same connection as the one this was asked about before. Where we connect, the notices
   /// tell that a connection has broken before a message of the next one arrives. False when it cannot be told.
   [[nodiscard]] bool is_of_same_connection(const zmq_message& message);
+  /// Whether all messages received since then came over that connection, by the last of them alone: where we connect, to one endpoint, the
+  /// messages of a connection end before those of the next begin. False when it cannot be told; each is to be asked about then, in turn.
+  [[nodiscard]] bool are_of_same_connection(const zmq_message& last) const;
 
   /// Ends a pending wait with `closed` and closes the socket without lingering.
   void close() noexcept;

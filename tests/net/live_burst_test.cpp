@@ -126,6 +126,39 @@ asio::awaitable<void> hear_two_publishers(wire& on) {
   BOOST_TEST(!heard[3].is_other_connection);
 }
 
+/// The last of one publisher and the first of its successor lie in the queue of the transport together.
+asio::awaitable<void> hear_successor_at_once(wire& on) {
+  constexpr zmq_options watching{.reconnect_ms = 5, .reconnect_max_ms = 10, .watch_connection = true};
+  zmq_socket first = on.open(zmq_socket::kind::publisher);
+  zmq_socket second = on.open(zmq_socket::kind::publisher);
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, watching);
+  co_await join(first, subscriber);
+  const std::string endpoint = first.bound_endpoint();
+  live_burst heard;
+  send(first, 0, "first");
+  co_await receive(heard, subscriber);
+  for (std::uint64_t i = 1; i < 4; ++i) send(first, i, "first");
+  BOOST_TEST_REQUIRE(!co_await subscriber.wait(soon()));
+  heard.receive_more(subscriber, 2);
+  BOOST_TEST(heard.size() == 2U);
+  BOOST_TEST_REQUIRE(!co_await subscriber.wait(soon()));
+  first.close();
+  co_await bind_after(second, endpoint);
+  const auto patience = soon();
+  while (subscriber.poll_connection().connects < 2 && wire_clock::now() < patience) co_await one_turn();
+  while (payload_of(heard[heard.size() - 1]) != "second" && wire_clock::now() < patience) {
+    for (int i = 0; i < 20; ++i) {
+      send(second, 0, "second");
+      co_await one_turn();
+    }
+    heard.receive_more(subscriber, live_burst::most_messages);
+  }
+  for (std::size_t i = 1; i < heard.size(); ++i) {
+    BOOST_TEST(heard[i].is_other_connection == (payload_of(heard[i]) != payload_of(heard[i - 1])), "message " << i);
+  }
+  BOOST_TEST(payload_of(heard[heard.size() - 1]) == "second");
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(messages_are_there_in_the_order_they_came, wire) {
@@ -142,6 +175,10 @@ BOOST_FIXTURE_TEST_CASE(no_more_is_taken_from_the_transport_than_is_soon_needed,
 
 BOOST_FIXTURE_TEST_CASE(a_message_over_another_connection_is_told_from_the_one_before, wire) {
   run(hear_two_publishers(*this));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_messages_taken_together_the_first_over_another_connection_is_told, wire) {
+  run(hear_successor_at_once(*this));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_lent_comes_back_and_no_more_than_so_many_are_kept) {
