@@ -17,6 +17,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "net/chunk_framing.hpp"
 #include "net/host_text.hpp"
 #include "net/name_lookup.hpp"
 
@@ -38,7 +39,7 @@ constexpr int most_interim_answers = 8;  ///< to one request
 error_code translate(error_code low) {
   if (low == beast::error::timeout) return errc::timed_out;
   if (low == asio::error::operation_aborted) return errc::cancelled;
-  if (low == http::error::body_limit) return errc::message_too_large;
+  if (low == http::error::body_limit || low == http::error::header_limit) return errc::message_too_large;
   return low;
 }
 
@@ -127,14 +128,28 @@ asio::awaitable<error_code> http_client::state::open(time_point deadline) {
 /// Reads until the answer is complete. `heard` becomes true with the first byte.
 asio::awaitable<error_code> http_client::state::receive(response_parser& parser, bool& heard) {
   parser.eager(true);
+  chunk_framing framing;
+  framing.begin(parser);
+  std::size_t head_bytes = 0;  // used while there was no whole head
   for (;;) {
     error_code failed;
     if (received.size() > 0) {
       heard = true;
+      const bool had_head = parser.is_header_done();
+      const std::size_t content = parser.get().body().size();
       const std::size_t used = parser.put(received.data(), failed);
       received.consume(used);
       if (failed && failed != http::error::need_more) co_return failed;
       if (parser.is_done()) co_return error_code{};
+      const std::size_t waiting = failed ? received.size() : 0;
+      if (!parser.is_header_done()) {
+        // The library's limit is for what it has not used yet: fields that come one by one would never reach it.
+        head_bytes += used;
+        if (head_bytes + waiting > max_header_bytes) co_return error_code(http::error::header_limit);
+      } else if (had_head && parser.chunked()) {
+        framing.note(used, parser.get().body().size() - content);
+        if (framing.is_over(waiting, max_header_bytes)) co_return error_code(errc::message_too_large);
+      }
       if (!failed && received.size() > 0) continue;
       failed = error_code{};
     }

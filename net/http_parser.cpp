@@ -7,6 +7,8 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include "net/chunk_framing.hpp"
+
 namespace kvc::net {
 
 namespace http = boost::beast::http;
@@ -60,12 +62,6 @@ struct growing_body {
 
 constexpr std::size_t most_empty_lines = 8;
 
-/// What the library tells of each chunk that begins.
-struct chunk_counter {
-  void operator()(std::uint64_t, boost::beast::string_view, error_code&) { ++seen; }
-  std::size_t seen = 0;
-};
-
 request_parser::step step_for(const error_code& failed) {
   if (failed == http::error::header_limit) return request_parser::step::head_too_large;
   if (failed == http::error::body_limit) return request_parser::step::body_too_large;
@@ -87,23 +83,13 @@ std::string_view fault_of(const Head& head) {
 }  // namespace
 
 struct request_parser::state {
-  /// Of each chunk's head and end, free of charge: the longest size there is, and two line ends.
-  static constexpr std::size_t free_per_chunk = 20;
-
-  /// True when trailers and extensions, of which `waiting` bytes cannot be used yet, are more than `most`. The library has no limit of its
-  /// own for them, and keeps every trailer.
-  [[nodiscard]] bool is_over(std::size_t waiting, std::size_t most) const {
-    return framing + waiting > most + (chunks.seen + 1) * free_per_chunk;
-  }
-
   std::optional<http::request_parser<growing_body>> parser;  ///< the library's serves for one request; the memory serves for all
   std::size_t empty_lines = 0;                               ///< before the request
   std::size_t head_bytes = 0;                                ///< used so far
   bool head_told = false;
   std::string_view fault;   ///< of a head that is HTTP but not taken
   bool is_chunked = false;  ///< known once the head is told
-  std::size_t framing = 0;  ///< bytes of a chunked body that are not its content
-  chunk_counter chunks;
+  chunk_framing framing;
 };
 
 request_parser::request_parser(std::size_t max_header_bytes, std::size_t max_body_bytes)
@@ -121,13 +107,6 @@ void request_parser::begin() {
   state_->head_told = false;
   state_->is_chunked = false;
   state_->fault = {};
-}
-
-void request_parser::begin_chunks() {
-  state_->is_chunked = true;
-  state_->framing = 0;
-  state_->chunks = {};
-  state_->parser->on_chunk_header(state_->chunks);
 }
 
 void request_parser::end() noexcept {
@@ -160,7 +139,8 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
         return result;
       }
       parser.eager(true);
-      if (parser.chunked()) begin_chunks();
+      state_->is_chunked = parser.chunked();
+      state_->framing.begin(parser);
       result.now = step::has_head;
       return result;
     }
@@ -183,8 +163,8 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
       }
     }
     if (state_->is_chunked && (!failed || failed == http::error::need_more)) {
-      state_->framing += used - (parser.get().body().size() - content);
-      if (state_->is_over(failed ? rest.size() - used : 0, max_header_bytes_)) {
+      state_->framing.note(used, parser.get().body().size() - content);
+      if (state_->framing.is_over(failed ? rest.size() - used : 0, max_header_bytes_)) {
         result.now = step::frame_too_large;
         return result;
       }

@@ -62,7 +62,6 @@ class request_parser {
 
  private:
   struct state;
-  void begin_chunks();
   [[nodiscard]] bool skip_empty_lines(std::span<const char> bytes, std::size_t& used);
 
   std::unique_ptr<state> state_;

@@ -88,6 +88,18 @@ asio::awaitable<void> wait_in_vain(http_client& client) {
   BOOST_TEST((answer.error() == errc::timed_out));
 }
 
+asio::awaitable<void> find_too_large(http_client& client) {
+  const auto answer = co_await client.call("GET", "/", "", 20s);
+  BOOST_TEST_REQUIRE(!answer.has_value());
+  BOOST_TEST(answer.error() == make_error_code(errc::message_too_large));
+}
+
+asio::awaitable<void> gather_crumbs(http_client& client) {
+  const auto answer = co_await client.call("GET", "/", "", 20s);
+  BOOST_TEST_REQUIRE(answer.has_value());
+  BOOST_TEST(answer->body == std::string(30'000, 'x'));
+}
+
 asio::awaitable<void> fail_once(http_client& client) {
   const auto answer = co_await client.call("POST", "/", "{}", 20s);
   BOOST_TEST(answer.has_error());
@@ -161,6 +173,23 @@ BOOST_AUTO_TEST_CASE(passes_over_interim_answers) {
   for (int i = 0; i < 20; ++i) endless += hints;
   scripted_server chatty;
   chatty.run({{endless}}, fail_once);
+}
+
+BOOST_AUTO_TEST_CASE(what_stands_around_a_body_is_bounded_as_the_body_is) {
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string much(300'000, 'x');
+  std::string trailers;
+  for (int i = 0; i < 30'000; ++i) trailers += "t: " + std::to_string(i) + "\r\n";
+  for (const std::string& each : {chunked + "1;x=" + much, chunked + "1\r\nx\r\n0\r\n" + trailers, chunked + "1\r\nx\r\n0\r\nt: " + much,
+                                  "HTTP/1.1 200 OK\r\n" + trailers}) {
+    scripted_server server;
+    server.run({{each}}, find_too_large);
+  }
+  // Many small chunks are no reason to complain.
+  std::string crumbs = chunked;
+  for (int i = 0; i < 30'000; ++i) crumbs += "1\r\nx\r\n";
+  scripted_server server;
+  server.run({{crumbs + "0\r\n\r\n"}}, gather_crumbs);
 }
 
 BOOST_AUTO_TEST_CASE(never_takes_surplus_bytes_for_the_next_answer) {
