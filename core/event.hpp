@@ -29,10 +29,17 @@ struct event_scope {
   std::uint32_t group = 0;          ///< KV-cache group inside the engine; 0 is the first or only one
   bool prefix_complete = true;      ///< false for groups (sliding window, mamba ...) that cannot answer for a whole prefix
   bool takes_kind_of_group = false;  ///< of a store: it names its group and no kind, so what is known of the group decides
-  bool names_span_groups = false;   ///< a name means the same block in every group, as the standard's do
+  bool names_span_groups = false;   ///< a name means the same block in every group, as the standard's do: the event is of its form
 
   friend bool operator==(const event_scope&, const event_scope&) = default;
 };
+
+/// Whether a partition has all dimensions that an event names. `any_size`: the size of blocks says nothing about the partition.
+[[nodiscard]] inline bool is_in_scope(const partition_key& key, const event_scope& scope, bool any_size = false) noexcept {
+  return (!scope.tenant || *scope.tenant == key.tenant) && (!scope.model || *scope.model == key.model) &&
+         (!scope.lora || *scope.lora == key.lora) && (!scope.salt || *scope.salt == key.salt) &&
+         (any_size || scope.block_size == 0 || scope.block_size == key.block_size);
+}
 
 /// Consecutive blocks of one chain were committed.
 struct stored_event {

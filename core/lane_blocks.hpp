@@ -29,6 +29,8 @@
 
 namespace kvc::core {
 
+struct event_scope;
+
 /// The blocks of one worker by the names its engine gave them.
 ///
 /// Story: an engine's removal carries only a name, and a store hangs behind a name, so somebody must remember what each name means. On one
@@ -72,6 +74,8 @@ class lane_blocks {
   struct removal_scope {
     const partition* home = nullptr;  ///< looked at first; null: the newest place of a name is meant
     bool is_explicit = false;         ///< nothing is meant but what stands there
+    const event_scope* named = nullptr;  ///< nothing is meant but what stands in partitions of the dimensions it names; null: in any
+    bool any_size = false;               ///< the size of blocks that it names is none of those dimensions
   };
   void remove(std::span<const engine_hash> names, medium_id medium, apply_tally& tally) { remove(names, medium, {}, tally); }
   void remove(std::span<const engine_hash> names, medium_id medium, const removal_scope& from, apply_tally& tally);
@@ -169,6 +173,8 @@ class lane_blocks {
   [[nodiscard]] bool put_odd(engine_hash name, copies& all, const copy& now, apply_tally& tally);
   /// Whether a name says by itself where a block stands, but for the partition, as those by the standard do.
   [[nodiscard]] bool says_place(engine_hash name, const place& of) const { return hash_of(of).get() == name.get(); }
+  /// Whether a removal may mean what stands in the partition with this index into homes_.
+  [[nodiscard]] bool is_within(std::uint16_t home, const removal_scope& from) const;
   [[nodiscard]] bool may_be_meant(engine_hash name, const place& of, const removal_scope& from) const;
   [[nodiscard]] copies::iterator removed_copy(engine_hash name, copies& all, medium_id medium, const removal_scope& from) const;
   [[nodiscard]] bool put_plain(engine_hash name, const place& where, medium_id medium);

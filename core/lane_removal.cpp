@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/event.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/quiescence.hpp"
 
@@ -12,7 +13,7 @@ std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_
   if (!odd_.empty()) return 0;
   const auto hit = holdings_.find_plain_on(space_, names[0], medium);
   if (hit.which == lane_holdings::none) return 0;
-  if (from.is_explicit && homes_[holdings_.at(hit.which).home].get() != from.home) return 0;
+  if (!is_within(holdings_.at(hit.which).home, from)) return 0;
   const std::uint32_t count = holdings_.tail_of(hit.which, hit.offset, names);
   if (count == 0) return 0;
   // An event may go on with the end of another chain, which nothing could follow before this one's length was known.
@@ -45,9 +46,15 @@ void lane_blocks::remove(std::span<const engine_hash> names, medium_id medium, c
   }
 }
 
+bool lane_blocks::is_within(std::uint16_t home, const removal_scope& from) const {
+  const partition& asked = *homes_[home];
+  if (&asked == from.home) return true;
+  return !from.is_explicit && (from.named == nullptr || is_in_scope(asked.key(), *from.named, from.any_size));
+}
+
 /// Whether a removal may mean what `name` means at a place.
 bool lane_blocks::may_be_meant(engine_hash name, const place& of, const removal_scope& from) const {
-  if (!from.is_explicit || homes_[of.home].get() == from.home) return true;
+  if (is_within(of.home, from)) return true;
   const quiescent_scope reading;
   return !says_place(name, of);
 }

@@ -11,12 +11,6 @@ namespace kvc::core {
 namespace {
 
 /// Whether a partition agrees with every dimension that an event names.
-bool is_in_scope(const partition_key& key, const event_scope& scope) {
-  return (!scope.tenant || *scope.tenant == key.tenant) && (!scope.model || *scope.model == key.model) &&
-         (!scope.lora || *scope.lora == key.lora) && (!scope.salt || *scope.salt == key.salt) &&
-         (scope.block_size == 0 || scope.block_size == key.block_size);
-}
-
 /// Events without room for their partition that pass before it is looked for again, at most.
 constexpr std::uint32_t longest_room_pause = 1'024;
 
@@ -71,7 +65,7 @@ std::span<const engine_hash> worker_applier::names_in_group(std::span<const engi
 }
 
 bool worker_applier::is_of_other_size(const event_scope& scope) const {
-  return scope.block_size != 0 && scope.block_size != registration_.partition.block_size && !speaks_standard();
+  return scope.block_size != 0 && scope.block_size != registration_.partition.block_size && !is_by_standard(scope);
 }
 
 /// The partition that a scope means: what it leaves out is as registered.
@@ -87,8 +81,9 @@ partition_key worker_applier::key_of(const event_scope& scope) const {
 
 lane_blocks::removal_scope worker_applier::removal_scope_of(const event_scope& scope) const {
   // A publisher may leave the adapter and the salt out of its removals only: then the newest such block is the best guess.
-  lane_blocks::removal_scope from{.home = nullptr, .is_explicit = scope.lora || scope.salt};
-  if (others_.empty() && !from.is_explicit) return from;
+  lane_blocks::removal_scope from{.home = nullptr, .is_explicit = scope.lora || scope.salt, .any_size = is_of_other_size(scope)};
+  if (names_dimensions(scope)) from.named = &scope;
+  if (others_.empty() && from.named == nullptr) return from;
   if (is_in_scope(home_->key(), scope)) {
     from.home = home_.get();
   } else if (const auto known = others_.find(key_of(scope)); known != others_.end()) {
@@ -207,7 +202,7 @@ void worker_applier::explain(engine_hash name, name_board& to) {
 
 media_mask worker_applier::media_cleared_by(const cleared_event& cleared) const {
   if (cleared.scope.medium) return mask_of(*cleared.scope.medium);
-  const bool is_everything = speaks_standard() || registration_.worker.kind == publisher_class::pool;
+  const bool is_everything = is_by_standard(cleared.scope) || registration_.worker.kind == publisher_class::pool;
   return is_everything ? all_media : mask_of(registration_.medium);
 }
 

@@ -125,6 +125,10 @@ class worker_applier {
   [[nodiscard]] bool speaks_standard() const noexcept {
     return registration_.type == publisher_type::standard || registration_.type == publisher_type::mooncake;
   }
+  /// The same of one event: of a publisher that is to be looked at, its form decides.
+  [[nodiscard]] bool is_by_standard(const event_scope& scope) const noexcept {
+    return speaks_standard() || (registration_.type == publisher_type::automatic && scope.names_span_groups);
+  }
   /// What of its scope limits a clear.
   [[nodiscard]] event_scope limits_of(const cleared_event& cleared) const;
   [[nodiscard]] bool is_of_other_size(const event_scope& scope) const;

@@ -76,7 +76,7 @@ std::optional<hash_recipe> worker_applier::recipe() const {
 }
 
 bool worker_applier::is_by_standard(const stored_event& stored) const {
-  return stored.standard_hashes || (is_behind_unnamed(stored) && speaks_standard());
+  return stored.standard_hashes || (is_behind_unnamed(stored) && is_by_standard(stored.scope));
 }
 
 bool worker_applier::store_pooled(const stored_event& stored, std::size_t& next, apply_tally& tally) {
