@@ -42,7 +42,7 @@ bool read_mm_objects(tape_value block, std::vector<extra_key>& out) {
   if (!block.is(kind::map)) return false;
   const tape_value objects = member_of(block, "mm_objects");
   if (!objects.has_value()) return true;
-  if (!objects.is(kind::array)) return false;
+  if (!objects.is(kind::array) || objects.length() > max_extra_keys) return false;
   tape_value object = objects.first();
   for (std::uint32_t i = 0; i < objects.length(); ++i, object = object.next()) {
     if (!read_mm_object(object, out)) return false;

@@ -10,8 +10,13 @@ namespace {
 
 using kind = extra_key::kind;
 
-/// Recursion is bounded by the tape's depth limit, or by the caller who built the keys.
-bool read_key(tape_value from, extra_key& into) {
+/// Room for them that is kept until the next block.
+constexpr std::size_t kept_keys = 64;
+
+/// Recursion is bounded by the tape's depth limit, or by the caller who built the keys. `room`: how many more keys there may be.
+bool read_key(tape_value from, extra_key& into, std::size_t& room) {
+  if (room == 0) return false;
+  --room;
   const tape_node& node = from.node();
   switch (node.what) {
     case tape_node::kind::nil:
@@ -43,7 +48,7 @@ bool read_key(tape_value from, extra_key& into) {
       const std::size_t count = std::size_t{node.length} * (into.what == kind::map ? 2 : 1);
       tape_value item = from.first();
       for (std::size_t i = 0; i < count; ++i, item = item.next()) {
-        if (!read_key(item, into.items.emplace_back())) return false;
+        if (!read_key(item, into.items.emplace_back(), room)) return false;
       }
       return true;
     }
@@ -159,12 +164,14 @@ extra_key extra_key::of_list(std::vector<extra_key> values) {
 }
 
 bool read_extra_keys(tape_value block, std::vector<extra_key>& out) {
+  if (out.capacity() > kept_keys) out = std::vector<extra_key>();
   out.clear();
+  std::size_t room = max_extra_keys;
   if (!block.has_value()) return true;
-  if (!block.is(tape_value::kind::array)) return read_key(block, out.emplace_back());
+  if (!block.is(tape_value::kind::array)) return read_key(block, out.emplace_back(), room);
   tape_value item = block.first();
   for (std::uint32_t i = 0; i < block.length(); ++i, item = item.next()) {
-    if (!read_key(item, out.emplace_back())) return false;
+    if (!read_key(item, out.emplace_back(), room)) return false;
   }
   return true;
 }

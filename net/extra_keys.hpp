@@ -35,8 +35,11 @@ struct extra_key_filter {
   std::string_view salt;  ///< the partition's salt; give it for the first block of a sequence only, where engines put it; empty: none
 };
 
-/// Reads one block's keys from a tape: nil or absent gives none, a value that is not a list counts as a list of one. Keeps bounds by the
-/// tape's own. False when something is no key (an extension).
+/// Keys of one block, those inside of others counted: a key takes 80 bytes here, and may have come as one.
+inline constexpr std::size_t max_extra_keys = 4'096;
+
+/// Reads one block's keys from a tape: nil or absent gives none, a value that is not a list counts as a list of one. False when something is
+/// no key (an extension), or there are more than `max_extra_keys`. `out` is scratch: what an unusual block took goes with the next.
 [[nodiscard]] bool read_extra_keys(tape_value block, std::vector<extra_key>& out);
 
 /// The bytes that enter the block's hash: an array of the keys that pass the filter, in their order, integers in shortest form, maps with

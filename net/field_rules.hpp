@@ -25,7 +25,7 @@ class field_rules {
   /// Refuses absence, null and "". `name` is what the member is called in the refusal.
   void required_text(member wanted, std::string_view name, std::string& out);
   void text(member wanted, std::string& out);
-  /// A string, or an integer taken as its decimal digits.
+  /// A string, or an integer taken as its decimal digits. 0 and less are none: no engine calls an adapter so, and who has none fills it in.
   void text_or_number(member wanted, std::string& out);
   void required_number(member wanted, std::string_view name, std::uint64_t least, std::uint64_t most, std::uint64_t& out);
   /// True when the member was there.

@@ -30,6 +30,31 @@ BOOST_AUTO_TEST_CASE(keys_of_an_event_and_of_a_query_give_the_same_bytes) {
   BOOST_TEST(encode_extra_keys(from_client, {}) == samples::from_hex("94a5696d61676505c40361626392a178fe"));
 }
 
+BOOST_AUTO_TEST_CASE(a_block_has_a_bounded_number_of_keys_however_they_are_nested) {
+  // A key takes 80 bytes in memory and may come as one: a message of 4 MB took 460.
+  const auto reads = [](std::uint32_t outer, std::uint32_t inner) {
+    std::string bytes;
+    msgpack_writer to(bytes);
+    to.array(outer);
+    for (std::uint32_t i = 0; i < outer; ++i) {
+      if (inner == 0) {
+        to.boolean(true);
+        continue;
+      }
+      to.array(inner);
+      for (std::uint32_t j = 0; j < inner; ++j) to.boolean(true);
+    }
+    msgpack_tape tape;
+    BOOST_TEST_REQUIRE(!tape.parse(samples::as_payload(bytes)));
+    std::vector<extra_key> keys;
+    return read_extra_keys(tape_value(tape.nodes().data(), 0), keys);
+  };
+  BOOST_TEST(reads(max_extra_keys, 0));
+  BOOST_TEST(!reads(max_extra_keys + 1, 0));
+  BOOST_TEST(reads(64, 63));
+  BOOST_TEST(!reads(64, 64));
+}
+
 BOOST_AUTO_TEST_CASE(nothing_left_is_no_keys) {
   // A block without keys must have exactly the standard's hash.
   BOOST_TEST(encode_extra_keys({}, {}).empty());
