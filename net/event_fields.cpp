@@ -135,8 +135,8 @@ bool is_prefix_complete(tape_value from) {
 /// Blocks of a remote cache, or of a tier that somebody else owns, say nothing about this instance's own. (kv-events.md section 10,
 /// case 21.)
 bool is_remote(const event_fields& fields) {
-  if (fields.locality.is(kind::string)) return fields.locality.text() != "LOCAL";
-  return fields.ownership.is(kind::string) && fields.ownership.length() != 0;
+  const bool is_elsewhere = fields.locality.is(kind::string) && fields.locality.text() != "LOCAL";
+  return is_elsewhere || (fields.ownership.is(kind::string) && fields.ownership.length() != 0);
 }
 
 /// Whether it is a word for a medium, or none.

@@ -317,9 +317,9 @@ BOOST_AUTO_TEST_CASE(edge_case_20_media_are_folded_whatever_their_spelling) {
 BOOST_AUTO_TEST_CASE(edge_case_21_what_lies_elsewhere_is_left_out) {
   // A remote cache, or a tier that somebody else owns, is not this instance's own.
   heard_stream at(publisher_type::vllm);
-  const auto hear = [&](std::string_view name, std::string_view value) {
+  const auto hear = [&](std::initializer_list<std::string_view> names_and_values) {
     BOOST_TEST(at.hear(one_batch(1, [&](msgpack_writer& to) {
-      to.map(5);
+      to.map(4 + static_cast<std::uint32_t>(names_and_values.size() / 2));
       to.string("type");
       to.string("BlockStored");
       to.string("block_hashes");
@@ -328,16 +328,16 @@ BOOST_AUTO_TEST_CASE(edge_case_21_what_lies_elsewhere_is_left_out) {
       list(to, {10, 11});
       to.string("block_size");
       to.unsigned_integer(2);
-      to.string(name);
-      to.string(value);
+      for (const std::string_view each : names_and_values) to.string(each);
     })));
   };
-  hear("locality", "REMOTE");
-  hear("locality", "somewhere");
-  hear("ownership", "tier-1");
+  hear({"locality", "REMOTE"});
+  hear({"locality", "somewhere"});
+  hear({"ownership", "tier-1"});
+  hear({"locality", "LOCAL", "ownership", "tier-1"});  // near, but somebody else's
   BOOST_TEST(at.depth({10, 11}) == 0U);
-  BOOST_TEST(at.with.rejected(reject_reason::remote) == 3U);
-  hear("locality", "LOCAL");
+  BOOST_TEST(at.with.rejected(reject_reason::remote) == 4U);
+  hear({"locality", "LOCAL"});
   BOOST_TEST(at.depth({10, 11}) == 1U);
 }
 
