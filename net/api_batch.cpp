@@ -23,8 +23,8 @@ constexpr std::chrono::milliseconds longest_turn{1};  ///< the same, where queri
 
 }  // namespace
 
-batch_answer::batch_answer(const api_context& context, std::string body, wire_form answer_form)
-    : context_(context), body_(std::move(body)), out_(text_, answer_form) {}
+batch_answer::batch_answer(const api_context& context, std::string body, wire_form answer_form, checked prefetch_denied)
+    : context_(context), body_(std::move(body)), prefetch_denied_(std::move(prefetch_denied)), out_(text_, answer_form) {}
 
 checked batch_answer::read(wire_form body_form) {
   return document_.read(body_, body_form, request_document::shape::batch);
@@ -34,6 +34,7 @@ asio::awaitable<void> batch_answer::answer_one(lane& here) {
   query_request query;
   std::vector<core::seq_hash> blocks;
   checked wrong = read_query(document_, document_.items()[at_], query_kind::either, query);
+  if (!wrong && query.prefetch) wrong = prefetch_denied_;
   if (!wrong && query.by_names) wrong = co_await find_named_blocks(here, query, blocks);
   if (wrong) {
     write_refusal(out_, *wrong);

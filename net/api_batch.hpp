@@ -25,8 +25,8 @@ class batch_answer final : public http_body {
  public:
   static constexpr std::size_t longest_whole = 1U << 20;  ///< bytes that are sent in one piece, with their length
 
-  /// `body`: of the request; kept, since what is read from it refers to it.
-  batch_answer(const api_context& context, std::string body, wire_form answer_form);
+  /// `body`: of the request; kept, since what is read from it refers to it. `prefetch_denied`: why the client may not have objects moved.
+  batch_answer(const api_context& context, std::string body, wire_form answer_form, checked prefetch_denied);
 
   [[nodiscard]] checked read(wire_form body_form);
   /// Puts answers behind `into`, which is empty, until it has some `bytes`. True: there are no more.
@@ -41,6 +41,7 @@ class batch_answer final : public http_body {
 
   const api_context& context_;
   std::string body_;
+  checked prefetch_denied_;
   request_document document_;
   query_scratch scratch_;
   std::string text_;  ///< what `out_` writes into

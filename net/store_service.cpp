@@ -153,10 +153,14 @@ bool store_service::has_to_wait(lane& here, const http_request& request, const h
 }
 
 checked store_service::read_probe(const http_request& request, scratch& with) const {
-  if (request.body_form == wire_form::json && scan_exist(request.body, settings_.exist_max_keys, with.request)) return {};
-  checked wrong = with.document.read(request.body, request.body_form, request_document::shape::single_of_bytes);
-  if (!wrong) wrong = read_exist(with.document, settings_.exist_max_keys, with.request);
-  return wrong;
+  checked wrong;
+  if (request.body_form != wire_form::json || !scan_exist(request.body, settings_.exist_max_keys, with.request)) {
+    wrong = with.document.read(request.body, request.body_form, request_document::shape::single_of_bytes);
+    if (!wrong) wrong = read_exist(with.document, settings_.exist_max_keys, with.request);
+  }
+  // Whoever may only look may not have objects moved either.
+  if (wrong || !with.request.prefetch) return wrong;
+  return check_access(access::write, request.authorization, settings_.auth_tokens, settings_.auth_read_tokens);
 }
 
 http_reply store_service::probe_reply(lane& here, const scratch& from, wire_form form) const {
