@@ -10,6 +10,7 @@
 
 #include "core/counters.hpp"
 #include "net/http_message.hpp"
+#include "net/refusal.hpp"
 #include "net/runtime.hpp"
 
 namespace kvc::net {
@@ -34,8 +35,9 @@ class http_service {
   http_service& operator=(const http_service&) = delete;
   virtual ~http_service() = default;
 
-  /// The answer to a request whose target cannot be decoded, of which this is the path as it was sent; nothing: the server's own answer.
-  [[nodiscard]] virtual std::optional<http_reply> bad_target_reply(std::string_view /*raw_path*/) { return std::nullopt; }
+  /// How clients of a path are told what the server itself refuses: a target that cannot be decoded, of which this is the path as it was
+  /// sent, a body over a limit, an answer that took too long. Nothing: in the server's own way.
+  [[nodiscard]] virtual std::optional<http_reply> refused_reply(std::string_view /*path*/, const refusal& /*why*/) { return std::nullopt; }
 
   /// Looks at method, path, query and authorization only; the body has not been read.
   [[nodiscard]] virtual http_plan plan(const http_request& head) = 0;

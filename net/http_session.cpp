@@ -156,7 +156,7 @@ asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange>
   if (waiting->reply) {
     reply_ = std::move(*waiting->reply);
   } else {
-    reply_ = reply_with(refusal{refusal_kind::overloaded, "the answer took too long; the request may still be carried out"}, answer_form_);
+    reply_ = told(asked->request.path, refusal{refusal_kind::overloaded, "the answer took too long; the request may still be carried out"});
   }
 }
 

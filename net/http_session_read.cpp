@@ -51,7 +51,7 @@ void http_session::on_ready() noexcept {
 
 /// After something was done: who does the next thing?
 void http_session::go_on() {
-  may_leave_ = wants_ == wants::request;
+  may_leave_ = wants_ == wants::request || wants_ == wants::stream;  // a body that is cut short can be told from a whole one
   const bool reads = wants_ == wants::request || wants_ == wants::head || wants_ == wants::body;
   if (reads) {
     if (may_read_ || (wants_ == wants::request && !bytes_.empty())) local_.sockets.again(*this);
@@ -114,8 +114,13 @@ step http_session::feed() {
   return now;
 }
 
+/// What the clients of a path are told.
+http_reply http_session::told(std::string_view path, const refusal& why) {
+  return shared_.service.refused_reply(path, why).value_or(reply_with(why, answer_form_));
+}
+
 void http_session::refuse(refusal_kind kind, std::string sentence) {
-  reply_ = reply_with(refusal{kind, std::move(sentence)}, answer_form_);
+  reply_ = told(asked_ ? asked_->request.path : std::string_view(), refusal{kind, std::move(sentence)});
   keep_alive_ = false;
   is_refused_ = true;
   begun_ = steady::now();
@@ -176,7 +181,7 @@ void http_session::take_head() {
   if (!target) {
     const std::string_view raw = parser_.target();
     const refusal why{refusal_kind::bad_http, "the request target cannot be decoded: escapes are %XX, and what they spell is UTF-8"};
-    asked_->plan.refusal = shared_.service.bad_target_reply(raw.substr(0, raw.find_first_of("?#"))).value_or(reply_with(why, answer_form_));
+    asked_->plan.refusal = told(raw.substr(0, raw.find_first_of("?#")), why);
     return;
   }
   asked_->target = std::move(*target);

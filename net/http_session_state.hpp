@@ -93,6 +93,7 @@ class http_session final : private ready_sockets::client {
   [[nodiscard]] wants write();
   [[nodiscard]] wants write_rest();
   [[nodiscard]] wants after_reply();
+  [[nodiscard]] http_reply told(std::string_view path, const refusal& why);
   [[nodiscard]] std::optional<std::size_t> send(std::span<const std::string_view> parts);
   [[nodiscard]] std::string_view body_to_write() const;
   void rest();
@@ -138,7 +139,7 @@ class http_session final : private ready_sockets::client {
   bool keep_alive_ = true;    ///< the client wants it and the connection is in a state for it
   bool takes_chunks_ = true;  ///< the client speaks HTTP/1.1
   bool is_refused_ = false;   ///< the request has not been read to its end
-  bool may_leave_ = true;     ///< nothing is owed to the client
+  bool may_leave_ = true;     ///< nothing is owed to the client that a stop has to wait for
   bool is_asleep_ = false;
   asio::steady_timer bell_;  ///< rings at a deadline, perhaps an earlier one than is valid by then, and is cancelled to wake
   asio::cancellation_state stop_;

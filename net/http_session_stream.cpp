@@ -86,7 +86,7 @@ asio::awaitable<bool> http_session::write_all(std::span<std::string_view> parts,
         co_return false;
       }
       co_await sleep();
-      if (must_end()) co_return false;
+      if (is_stopping()) co_return false;
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "net/coordinator_reply.hpp"
 #include "net/coordinator_router.hpp"
+#include "net/http_reply.hpp"
 #include "net/http_router.hpp"
 
 namespace kvc::net {
@@ -16,9 +17,9 @@ constexpr std::string_view probe_method = "GET";
 
 }  // namespace
 
-std::optional<http_reply> joint_service::bad_target_reply(std::string_view raw_path) {
-  if (!is_coordinator_path(raw_path)) return std::nullopt;
-  return detail_reply(400, "the request target cannot be decoded: escapes are %XX, and what they spell is UTF-8");
+std::optional<http_reply> joint_service::refused_reply(std::string_view path, const refusal& why) {
+  if (!is_coordinator_path(path)) return std::nullopt;
+  return detail_reply(reply_with(why, wire_form::json).status, why.sentence);
 }
 
 http_plan joint_service::plan(const http_request& head) {

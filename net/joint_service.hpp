@@ -23,7 +23,7 @@ class joint_service final : public http_service {
   joint_service(api_service& index, coordinator_service& coordinator, store_service* stores = nullptr)
       : index_(index), coordinator_(coordinator), stores_(stores) {}
 
-  [[nodiscard]] std::optional<http_reply> bad_target_reply(std::string_view raw_path) override;
+  [[nodiscard]] std::optional<http_reply> refused_reply(std::string_view path, const refusal& why) override;
   [[nodiscard]] http_plan plan(const http_request& head) override;
   [[nodiscard]] bool has_to_wait(lane& here, const http_request& request, const http_plan& plan) override {
     if (is_coordinator_path(request.path)) return coordinator_.has_to_wait(here, request, plan);

@@ -210,4 +210,21 @@ BOOST_AUTO_TEST_CASE(an_endless_body_does_not_hold_up_a_stop) {
   BOOST_TEST(under_test.service.counts.alive == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_client_that_takes_nothing_of_a_body_does_not_hold_up_a_stop) {
+  // Each piece has its time to be taken, which is longer than a stop may last.
+  stream_server under_test;
+  raw_client client = under_test.connect();
+  BOOST_TEST(client.send(raw_client::request("GET", "/stream")));
+  int before = -1;
+  int still = 0;
+  BOOST_TEST(stream_server::eventually([&] {
+    const int made = under_test.service.counts.made;
+    still = made > 0 && made == before ? still + 1 : 0;
+    before = made;
+    return still == 20;  // as full as it gets
+  }));
+  BOOST_TEST(under_test.lanes.stop(10s));
+  BOOST_TEST(under_test.service.counts.alive == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
