@@ -20,6 +20,7 @@ namespace {
 
 constexpr whole_range ports{.least = 1, .most = 65'535};
 constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< of what a server says about itself: all of it is listed in one turn
+constexpr std::uint32_t most_metadata = 4'096;                   ///< entries of it, read in one turn
 constexpr whole_range ports_or_none{.least = 0, .most = 65'535};
 constexpr std::size_t longest_whole = std::size_t{1} << 20;    ///< bytes of a list that are sent in one piece, with their length
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;    ///< of a longer one
@@ -53,11 +54,20 @@ void read_metadata(const tape_value& body, const field_place& root, field_faults
     faults.add("dict_type", where, "Input should be a valid dictionary", value);
     return;
   }
+  if (value.length() > most_metadata) {
+    faults.add("too_long", where, "Dictionary should have at most " + std::to_string(most_metadata) + " items", value,
+               fault_context{"max_length", most_metadata});
+    return;
+  }
   tape_value key = value.length() == 0 ? tape_value() : value.first();
-  for (std::uint32_t i = 0; i < value.length(); ++i) {
+  // No further than what may be said at all, which `check_length` then tells.
+  for (std::size_t i = 0, bytes = 0; i < value.length() && bytes <= most_text_bytes; ++i) {
     const tape_value each = key.next();
     const auto text = read_text(each, field_place(where, key.text()), faults);
-    if (text) server.metadata.emplace_back(key.text(), *text);
+    if (text) {
+      server.metadata.emplace_back(key.text(), *text);
+      bytes += key.length() + text->size();
+    }
     if (i + 1 < value.length()) key = each.next();
   }
 }

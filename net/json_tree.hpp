@@ -41,7 +41,14 @@ class json_tree {
   std::string unescaped_;  ///< strings that are not views; never grows beyond what was reserved
 };
 
-/// The member called `name`; the last one when there are several; absent when there is none or `object` is no object.
+/// The member called `name`; the last one when there are several; absent when there is none or `object` is no object. Looks at all members.
 [[nodiscard]] tape_value find_member(const tape_value& object, std::string_view name) noexcept;
+
+/// Whether an object may be asked for `asked` members one by one. Who answers a question with many more members than were asked about did not
+/// understand it, and to look for each among hundreds of thousands takes a lane for seconds.
+[[nodiscard]] inline bool is_answer_to(const tape_value& object, std::size_t asked) noexcept {
+  constexpr std::size_t some_more = 64;
+  return object.is(tape_value::kind::map) && object.length() <= 2 * asked + some_more;
+}
 
 }  // namespace kvc::net

@@ -161,7 +161,7 @@ std::optional<std::vector<placement>> read_placements(std::string_view body, con
   if (tree.parse(body) || !tree.root().is(kind::map)) return std::nullopt;
   const tape_value around = find_member(tree.root(), "data");
   const tape_value entries = around.has_value() ? around : tree.root();
-  if (!entries.is(kind::map)) return std::nullopt;
+  if (!is_answer_to(entries, keys.size())) return std::nullopt;
   const tape_value success = find_member(tree.root(), "success");
   if (success.is(kind::boolean) && success.node().bits == 0) return std::nullopt;
   std::vector<placement> found;

@@ -59,7 +59,7 @@ asio::awaitable<std::vector<promotion_outcome>> webhook_executor::promote(const 
   json_tree tree;
   const bool is_read = !tree.parse(answer->body) && tree.root().is(kind::map);
   const tape_value results = is_read ? find_member(tree.root(), "results") : tape_value();
-  if (results.is(kind::map)) {
+  if (is_answer_to(results, outcomes.size())) {
     for (std::size_t i = 0; i < outcomes.size(); ++i) read_word(find_member(results, order.keys[i]), outcomes[i]);
   } else if (results.is(kind::array) && results.length() == outcomes.size() && !outcomes.empty()) {
     tape_value each = results.first();
