@@ -1,6 +1,7 @@
 // What TERM, INT and HUP do.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -11,7 +12,8 @@ namespace kvc::app {
 
 /// Listens for signals, on a thread of its own from construction to destruction.
 ///
-/// The first TERM or INT calls `on_first`, which should start the drain; the next one calls `on_second`, which should leave at once. HUP is
+/// The first TERM or INT calls `on_first`, which should start the drain; one that comes later than 100 ms behind it calls `on_second`, which
+/// should leave at once. HUP is
 /// ignored with a log line, since configuration is read at start only.
 /// Not on a lane, on purpose: a second signal must be heard while the lanes are waited for, when one of them hangs, and while the parts are
 /// destroyed after them. The callbacks run on the thread; what they use outlives this object.
@@ -31,6 +33,7 @@ class signals {
   std::function<void()> on_first_;
   std::function<void()> on_second_;
   bool is_draining_ = false;
+  std::chrono::steady_clock::time_point asked_at_{};  ///< of the first
   std::thread thread_;  ///< last: uses the rest
 };
 
