@@ -51,7 +51,9 @@ std::optional<double> spelled_real(std::string_view text) {
   // Takes nan, inf and infinity in any case, as the clients' library does.
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || text.empty()) return std::nullopt;
-  if (failed == std::errc::result_out_of_range && text.find("e-") != std::string_view::npos) return 0.0;
+  const std::size_t exponent = text.find_first_of("eE");
+  const bool is_tiny = exponent != std::string_view::npos && text.substr(exponent + 1).starts_with('-');
+  if (failed == std::errc::result_out_of_range && is_tiny) return 0.0;
   if (failed == std::errc::result_out_of_range) return text.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
   if (failed != std::errc()) return std::nullopt;
   return value;

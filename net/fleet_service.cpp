@@ -123,7 +123,9 @@ struct fleet_service::state {
         outcome.worker = existing->second.info->worker;
         co_return outcome;
       }
-      generation = existing->second.info->generation.get() + 1;
+      // Its stream counts on from where it began: a number that one of its lives has had must not come again.
+      const service_info& before = *existing->second.info;
+      generation = std::max(before.generation.get(), before.status->generation.load(std::memory_order_relaxed)) + 1;
       old = existing->second;
     }
     const bool is_seed_known = catalog->accepts(wanted.partition, wanted.hash_seed);

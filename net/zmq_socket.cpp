@@ -31,8 +31,6 @@ error_code last_error() {
     case ENOTSOCK:
       return errc::closed;
     case EINVAL:
-    case ENODEV:
-    case EADDRNOTAVAIL:
     case EPROTONOSUPPORT:
     case ENOCOMPATPROTO:
       return errc::invalid_endpoint;
