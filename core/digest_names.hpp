@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/ids.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 
@@ -26,7 +27,7 @@ class digest_names {
   [[nodiscard]] engine_hash name_of(std::span<const std::byte> digest);
 
  private:
-  using fingerprints = boost::unordered_flat_map<std::uint64_t, std::uint64_t>;  ///< fold -> of the digest that has it
+  using fingerprints = boost::unordered_flat_map<std::uint64_t, std::uint64_t, number_spread>;  ///< fold -> of the digest that has it
 
   // Two generations: when the young one is full the old one is forgotten as a whole, so no order has to be kept.
   fingerprints young_;

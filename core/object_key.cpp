@@ -1,20 +1,11 @@
 #include "core/object_key.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <span>
+#include <array>
 
-#include "core/block_hasher.hpp"
-#include "core/mixed_bits.hpp"
+#include "core/text_spread.hpp"
 
 namespace kvc::core {
-namespace {
-
-std::uint64_t digest_text(std::string_view text) {
-  return digest(std::as_bytes(std::span(text.data(), text.size())));
-}
-
-}  // namespace
 
 result<void> check_key(const object_key& key) {
   if (key.hash.size() > longest_hash) return make_error_code(errc::hash_too_long);
@@ -49,11 +40,12 @@ std::size_t escaped_size(std::string_view text) noexcept {
 }
 
 std::uint64_t layout_digest(const object_key& key) {
-  return digest_text(key.model) ^ mixed_bits(static_cast<std::uint64_t>(key.kv_rank) + std::rotl(mixed_bits(key.object_group), 17));
+  return spread(std::array<std::uint64_t, 3>{spread(key.model), static_cast<std::uint64_t>(key.kv_rank), key.object_group});
 }
 
 std::uint64_t key_digest(const object_key& key) {
-  return mixed_bits(digest_text(key.hash) ^ std::rotl(layout_digest(key), 21) ^ std::rotl(digest_text(key.salt), 42));
+  return spread(std::array<std::uint64_t, 5>{spread(key.hash), spread(key.model), static_cast<std::uint64_t>(key.kv_rank), key.object_group,
+                                             spread(key.salt)});
 }
 
 }  // namespace kvc::core

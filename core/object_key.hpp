@@ -51,9 +51,10 @@ struct owned_object_key {
 /// The same of all else in a key: names and marks of its members, both numbers, and a comma behind it. A hash is written as hex besides.
 inline constexpr std::size_t written_around_key = 128;
 
-/// Digest of a model, rank and group; equal for equal ones, within this process.
+/// Digest of a model, rank and group; equal for equal ones, within this process. Depends on the secret (text_spread.hpp), as clients choose
+/// all of these.
 [[nodiscard]] std::uint64_t layout_digest(const object_key& key);
-/// Digest of the whole identity; equal keys have equal digests, within this process.
+/// Digest of the whole identity; equal keys have equal digests, within this process. Depends on the secret as well.
 [[nodiscard]] std::uint64_t key_digest(const object_key& key);
 
 }  // namespace kvc::core
