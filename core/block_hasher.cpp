@@ -80,9 +80,9 @@ void roll_from_root(std::span<const local_hash> locals, std::uint64_t seed, std:
   }
 }
 
-std::uint64_t digest(std::span<const std::byte> bytes) {
+std::uint64_t digest(std::span<const std::byte> bytes, std::uint64_t seed) {
   constexpr std::size_t longest_short = 240;  // bytes; XXH3 itself goes another way from there on
-  return bytes.size() > longest_short ? long_digest(bytes) : XXH3_64bits(bytes.data(), bytes.size());
+  return bytes.size() > longest_short ? long_digest(bytes, seed) : XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
 }  // namespace kvc::core

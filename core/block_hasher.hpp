@@ -44,7 +44,8 @@ void hash_blocks(std::span<const std::uint32_t> tokens, const hash_recipe& by, s
 /// Appends the sequence hashes of a prompt whose blocks have these local hashes.
 void roll_from_root(std::span<const local_hash> locals, std::uint64_t seed, std::vector<seq_hash>& out);
 
-/// A well-mixed 64-bit digest of any bytes, for fingerprints that never leave the process.
-[[nodiscard]] std::uint64_t digest(std::span<const std::byte> bytes);
+/// A well-mixed 64-bit digest of any bytes: XXH3-64. Outsiders can find bytes that have one digest, or digests of one bucket, unless `seed`
+/// is a secret; see text_spread.hpp. Pure; any lane.
+[[nodiscard]] std::uint64_t digest(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 
 }  // namespace kvc::core

@@ -14,7 +14,9 @@ class category final : public boost::system::error_category {
       case errc::workers_exhausted: return "every worker number has been given out; restart the service";
       case errc::service_not_found: return "no registered publisher matches";
       case errc::hash_not_hex: return "the chunk hash is not a row of hexadecimal byte pairs";
+      case errc::hash_too_long: return "the chunk hash is longer than 2,048 bytes";
       case errc::model_not_allowed: return "the model name must not contain '@'";
+      case errc::model_too_long: return "the model name is longer than 4,096 bytes";
       case errc::salt_not_allowed: return "the cache salt must not contain '@', '/', '\\' or NUL";
       case errc::salt_too_long: return "the cache salt is longer than 128 characters";
       case errc::keys_exhausted: return "as many keys are tracked as this coordinator may track";

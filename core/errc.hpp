@@ -12,7 +12,9 @@ enum class errc {
   workers_exhausted,    ///< every worker number has been given out
   service_not_found,    ///< no registered publisher has this key
   hash_not_hex,         ///< a chunk hash is not pairs of hex digits
+  hash_too_long,        ///< a chunk hash has too many bytes
   model_not_allowed,    ///< a model name has a character that separates the fields of a key
+  model_too_long,       ///< a model name has too many bytes
   salt_not_allowed,     ///< a cache salt has a character that separates the fields of a key
   salt_too_long,        ///< a cache salt has too many characters
   keys_exhausted,       ///< as many keys are tracked as may be

@@ -84,14 +84,21 @@ std::size_t evictor::choose(salt_state& salt, std::size_t budget) {
   return std::max<std::size_t>(seen, 1);
 }
 
+bool evictor::has_room(const sent_piece& one, std::size_t text) const noexcept {
+  return one.keys.size() < options_.keys_per_piece && one.text + text <= options_.text_per_piece;
+}
+
 void evictor::add_to_plan(std::uint32_t key) {
+  const std::size_t text = ledger_.keys().written_size(key);
   // A key that left the piece under construction may come by again, or its number may mean another key now: that goes into another piece,
   // so that no piece has a number twice.
-  if (plan_.empty() || plan_.back().keys.size() == options_.keys_per_piece || plan_.back().id <= ledger_.newest_thinned_piece()) {
-    plan_.push_back({.id = ++last_piece_, .until = {}, .keys = {}});
-    plan_.back().keys.reserve(std::min(options_.keys_per_piece, ledger_.size() - ledger_.keys_in_flight()));
+  if (plan_.empty() || !has_room(plan_.back(), text) || plan_.back().id <= ledger_.newest_thinned_piece()) {
+    plan_.push_back({.id = ++last_piece_, .until = {}, .keys = {}, .text = 0});
+    const std::size_t of_this_length = options_.text_per_piece / text + 1;
+    plan_.back().keys.reserve(std::min({options_.keys_per_piece, of_this_length, ledger_.size() - ledger_.keys_in_flight()}));
   }
   plan_.back().keys.push_back(key);
+  plan_.back().text += text;
   ledger_.put_in_flight(key, plan_.back().id);
   ++counters_.planned;
 }
@@ -100,7 +107,7 @@ std::vector<evictor::piece> evictor::take_pieces(time_point now) {
   std::vector<piece> pieces;
   pieces.reserve(plan_.size());
   for (sent_piece& one : plan_) {
-    pieces.push_back({.id = one.id, .keys = one.keys.size()});
+    pieces.push_back({.id = one.id, .keys = one.keys.size(), .text = one.text});
     one.until = now + options_.remembered;
     sent_.push_back(std::move(one));
   }
@@ -108,9 +115,9 @@ std::vector<evictor::piece> evictor::take_pieces(time_point now) {
   return pieces;
 }
 
-const evictor::sent_piece* evictor::find(std::uint32_t id) const noexcept {
-  const auto found = std::ranges::find(sent_, id, &sent_piece::id);
-  return found == sent_.end() ? nullptr : &*found;
+std::deque<evictor::sent_piece>::const_iterator evictor::find(std::uint32_t id) const noexcept {
+  const auto found = std::ranges::lower_bound(sent_, id, {}, &sent_piece::id);  // long texts make many pieces
+  return found != sent_.end() && found->id == id ? found : sent_.end();
 }
 
 std::uint64_t evictor::release(const sent_piece& one) {
@@ -120,7 +127,7 @@ std::uint64_t evictor::release(const sent_piece& one) {
 }
 
 void evictor::failed(std::uint32_t id) {
-  const auto found = std::ranges::find(sent_, id, &sent_piece::id);
+  const auto found = find(id);
   if (found == sent_.end()) return;
   counters_.failed += release(*found);
   sent_.erase(found);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/object_key.hpp"
@@ -45,12 +46,19 @@ class evictor {
     eviction_unit unit = eviction_unit::keys;
     std::chrono::nanoseconds remembered = std::chrono::seconds(30);  ///< how long a sent key is not sent again
     std::size_t keys_per_piece = 10'000;                             ///< most that an MP server takes in one request; at least 1
+    std::size_t text_per_piece = std::size_t{4} << 20;               ///< bytes its keys may take in a request; one may take more
   };
 
   /// A part of the plan that is one request.
   struct piece {
     std::uint32_t id = 0;  ///< never 0
     std::size_t keys = 0;
+    std::size_t text = 0;  ///< bytes that the keys take in a request at most
+  };
+  /// How much of a piece is read at a time, at least one key.
+  struct slice {
+    std::size_t keys = 0;
+    std::size_t text = ~std::size_t{0};  ///< as above
   };
 
   /// `ledger` and `quotas` outlive this object.
@@ -64,10 +72,10 @@ class evictor {
   /// The pieces of the complete plan, in order; they count as sent from `now` on. Empty when nothing is to be done.
   [[nodiscard]] std::vector<piece> take_pieces(time_point now);
 
-  /// Calls `visit(object_key)` for keys `from` to `from + count` of a piece that are still to be deleted: a key stored anew or gone since
-  /// is left out. Views are valid during the call. False when the piece ends there, or is unknown.
+  /// Calls `visit(object_key)` for keys of a piece from the place `from` on that are still to be deleted: a key stored anew or gone since
+  /// is left out. Views are valid during the call. The place where the next slice begins; nothing when the piece ends, or is unknown.
   template <class Visit>
-  bool visit_keys(std::uint32_t id, std::size_t from, std::size_t count, Visit visit) const;
+  std::optional<std::size_t> visit_keys(std::uint32_t id, std::size_t from, const slice& most, Visit visit) const;
 
   /// Nothing was deleted, as far as we know (no connection, no 2xx, `ok` false, no server): its keys may be planned again. Takes time by
   /// the size of a piece.
@@ -84,6 +92,7 @@ class evictor {
     std::uint32_t id = 0;
     time_point until{};
     std::vector<std::uint32_t> keys;
+    std::size_t text = 0;  ///< bytes, at most
   };
 
   /// Where a cycle stands in a salt.
@@ -101,7 +110,8 @@ class evictor {
   [[nodiscard]] std::size_t choose(salt_state& salt, std::size_t budget);
   void add_to_plan(std::uint32_t key);
   [[nodiscard]] std::uint64_t release(const sent_piece& one);
-  [[nodiscard]] const sent_piece* find(std::uint32_t id) const noexcept;
+  [[nodiscard]] bool has_room(const sent_piece& one, std::size_t text) const noexcept;
+  [[nodiscard]] std::deque<sent_piece>::const_iterator find(std::uint32_t id) const noexcept;
 
   usage_ledger& ledger_;
   const quota_table& quotas_;
@@ -109,20 +119,26 @@ class evictor {
   bool is_planning_ = false;
   place at_;
   std::vector<sent_piece> plan_;
-  std::deque<sent_piece> sent_;  ///< in order of `until`
+  std::deque<sent_piece> sent_;  ///< in order of `until`, which is that of `id`
   std::uint32_t last_piece_ = 0;
   eviction_counters counters_;
 };
 
 template <class Visit>
-bool evictor::visit_keys(std::uint32_t id, std::size_t from, std::size_t count, Visit visit) const {
-  const sent_piece* one = find(id);
-  if (one == nullptr) return false;
+std::optional<std::size_t> evictor::visit_keys(std::uint32_t id, std::size_t from, const slice& most, Visit visit) const {
+  const auto one = find(id);
+  if (one == sent_.end()) return std::nullopt;
+  const key_store& keys = ledger_.keys();
+  std::size_t text = 0;
   for (std::size_t i = from; i < one->keys.size(); ++i) {
-    if (i - from == count) return true;
-    if (ledger_.keys()[one->keys[i]].piece == id) visit(ledger_.keys().key_of(one->keys[i]));
+    if (i != from && i - from >= most.keys) return i;
+    const std::uint32_t key = one->keys[i];
+    if (keys[key].piece != id) continue;
+    text += keys.written_size(key);
+    if (i != from && text > most.text) return i;
+    visit(keys.key_of(key));
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace kvc::core

@@ -51,6 +51,12 @@ class key_store final : private named_records {
   /// The key; views are valid until it is erased.
   [[nodiscard]] object_key key_of(std::uint32_t id) const noexcept;
 
+  /// Bytes that the key takes at most in a request, a comma included.
+  [[nodiscard]] std::size_t written_size(std::uint32_t id) const noexcept {
+    const tracked_key& one = records_[id];
+    return written_around_key + 2 * one.hash.view().size() + layouts_.written_size(one.layout) + salts_[one.salt].written;
+  }
+
   [[nodiscard]] tracked_key& operator[](std::uint32_t id) noexcept { return records_[id]; }
   [[nodiscard]] const tracked_key& operator[](std::uint32_t id) const noexcept { return records_[id]; }
   [[nodiscard]] salt_table& salts() noexcept { return salts_; }

@@ -17,7 +17,11 @@ result<std::uint32_t> layout_table::join(const object_key& key) {
     } else {
       free_.pop_back();
     }
-    layouts_[id] = {.model = std::string(key.model), .kv_rank = key.kv_rank, .object_group = key.object_group, .keys = 0};
+    layouts_[id] = {.model = std::string(key.model),
+                    .kv_rank = key.kv_rank,
+                    .object_group = key.object_group,
+                    .keys = 0,
+                    .written = escaped_size(key.model)};
     text_bytes_ += key.model.size();
   }
   ++layouts_[id].keys;

@@ -28,6 +28,9 @@ class layout_table final : private named_records {
   /// Fills in model, rank and group; views are valid while a key uses the layout.
   void fill(std::uint32_t id, object_key& key) const noexcept;
 
+  /// `escaped_size` of the model's name, worked out once for all keys.
+  [[nodiscard]] std::size_t written_size(std::uint32_t id) const noexcept { return layouts_[id].written; }
+
   [[nodiscard]] std::size_t size() const noexcept { return layouts_.size() - free_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return by_digest_.bytes() + layouts_.size() * sizeof(layout) + text_bytes_; }
 
@@ -37,6 +40,7 @@ class layout_table final : private named_records {
     std::int64_t kv_rank = 0;
     std::uint64_t object_group = 0;
     std::uint64_t keys = 0;
+    std::size_t written = 0;  ///< see `written_size`
   };
 
   [[nodiscard]] std::uint64_t hash_at(std::uint32_t id) const;

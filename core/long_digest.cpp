@@ -12,21 +12,21 @@
 namespace kvc::core {
 namespace {
 
-std::uint64_t digest_of(const void* bytes, std::size_t count) noexcept {
+std::uint64_t digest_of(const void* bytes, std::size_t count, std::uint64_t seed) noexcept {
 #if defined(KVC_XXHASH_DISPATCH)
-  return XXH3_64bits_dispatch(bytes, count);
+  return XXH3_64bits_withSeed_dispatch(bytes, count, seed);
 #else
-  return XXH3_64bits(bytes, count);
+  return XXH3_64bits_withSeed(bytes, count, seed);
 #endif
 }
 
 /// The library makes its choice when it is asked first, and not for several threads at once: so here, before there are any.
-[[maybe_unused]] const std::uint64_t first = digest_of(std::array<char, 256>{}.data(), 256);
+[[maybe_unused]] const std::uint64_t first = digest_of(std::array<char, 256>{}.data(), 256, 0);
 
 }  // namespace
 
-std::uint64_t long_digest(std::span<const std::byte> bytes) noexcept {
-  return digest_of(bytes.data(), bytes.size());
+std::uint64_t long_digest(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
+  return digest_of(bytes.data(), bytes.size(), seed);
 }
 
 }  // namespace kvc::core

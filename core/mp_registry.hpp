@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/errc.hpp"
+#include "core/text_spread.hpp"
 
 namespace kvc::core {
 
@@ -78,7 +79,7 @@ class mp_registry {
   std::map<std::uint64_t, mp_member> members_;
   std::uint64_t numbers_ = 0;  ///< given out
   std::size_t text_bytes_ = 0;
-  std::unordered_map<std::string_view, place> by_id_;  ///< views of the ids in `members_`
+  std::unordered_map<std::string_view, place, text_spread> by_id_;  ///< views of the ids in `members_`
 };
 
 }  // namespace kvc::core

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "core/arena.hpp"
-#include "core/block_hasher.hpp"
 #include "core/bring_near.hpp"
 #include "core/mixed_bits.hpp"
+#include "core/text_spread.hpp"
 #include "core/utf8.hpp"
 
 namespace kvc::core {
@@ -41,7 +41,7 @@ object_table::~object_table() {
 
 std::uint64_t object_table::digest(std::uint32_t owner, std::string_view key) {
   // The owner spread over all bits: equal keys of two owners stand in different places.
-  return core::digest(std::as_bytes(std::span(key))) ^ (owner + 1) * golden;
+  return spread(key) ^ (owner + 1) * golden;
 }
 
 bool is_object_key(std::string_view key, std::size_t longest) noexcept {

@@ -173,7 +173,7 @@ class object_table final : private named_records {
     }
     const object_table& table;
   };
-  /// Names of blocks may be anything a store says; tables want bits that differ everywhere.
+  /// Names of blocks may be anything a store says; tables want bits that differ everywhere, and that nobody can foretell.
   [[nodiscard]] static std::uint64_t mixed(std::uint64_t block) noexcept;
 
   struct owner_state {

@@ -1,15 +1,12 @@
 // Which objects hold parts of which block.
 #include "core/object_table.hpp"
 
+#include "core/spread.hpp"
+
 namespace kvc::core {
 
 std::uint64_t object_table::mixed(std::uint64_t block) noexcept {
-  // (Source of the constants: the finalizer of SplitMix64, public domain.)
-  block ^= block >> 30;
-  block *= 0xBF58'476D'1CE4'E5B9U;
-  block ^= block >> 27;
-  block *= 0x94D0'49BB'1331'11EBU;
-  return block ^ block >> 31;
+  return spread(block);
 }
 
 std::uint32_t object_table::first_of_block(std::uint64_t block) const {

@@ -7,17 +7,19 @@
 
 #include "core/block_hasher.hpp"
 #include "core/mixed_bits.hpp"
+#include "core/text_spread.hpp"
 
 namespace kvc::core {
 namespace {
 
+/// Digests depend on the secret, as what they are of is chosen by whoever writes objects.
 std::uint64_t digest_of(std::string_view text) {
-  return digest(std::as_bytes(std::span(text)));
+  return spread(text);
 }
 
 template <std::size_t Count>
 std::uint64_t digest_of(const std::array<std::uint64_t, Count>& numbers) {
-  return digest(std::as_bytes(std::span(numbers)));
+  return spread(numbers);
 }
 
 /// Hexadecimal digits are the same in either case.

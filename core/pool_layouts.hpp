@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/pool_key.hpp"
+#include "core/spread.hpp"
 
 namespace kvc::core {
 
@@ -59,8 +60,8 @@ class pool_layouts {
 
  private:
   struct layout {
-    boost::unordered_flat_set<std::uint64_t> parts;
-    boost::unordered_flat_set<std::uint32_t> ranks_seen;  ///< where keys tell how many there are
+    boost::unordered_flat_set<std::uint64_t, number_spread> parts;
+    boost::unordered_flat_set<std::uint32_t, number_spread> ranks_seen;  ///< where keys tell how many there are
     std::uint64_t kind = 0;
     std::size_t users = 0;
     std::uint32_t ranks = 0;

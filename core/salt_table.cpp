@@ -1,5 +1,7 @@
 #include "core/salt_table.hpp"
 
+#include "core/object_key.hpp"
+
 namespace kvc::core {
 
 std::uint32_t salt_table::find(std::string_view name) const {
@@ -18,7 +20,7 @@ std::uint32_t salt_table::join(std::string_view name) {
     free_.pop_back();
   }
   salt_state& fresh = salts_[id];
-  fresh = {.name = std::string(name), .serial = next_serial_++};
+  fresh = {.name = std::string(name), .serial = next_serial_++, .written = escaped_size(name)};
   text_bytes_ += name.size();
   by_name_.emplace(fresh.name, id);
   by_age_.emplace(fresh.serial, id);

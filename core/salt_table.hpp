@@ -18,6 +18,7 @@ namespace kvc::core {
 struct salt_state {
   std::string name;
   std::uint64_t serial = 0;  ///< rises with each salt that begins to be tracked
+  std::size_t written = 0;   ///< `escaped_size` of the name
   std::uint64_t keys = 0;
   std::uint64_t bytes = 0;
   std::uint64_t keys_in_flight = 0;  ///< sent for deletion and not heard of since

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/text_spread.hpp"
+
 namespace kvc::core {
 
 /// States by instance id. Ids are free text of clients and need not be registered anywhere, so that both their number and their bytes are
@@ -54,6 +56,7 @@ class sender_table {
 
  private:
   using entry = std::pair<std::string, State>;
+  using place = typename std::list<entry>::iterator;
 
   void forget_silent() {
     id_bytes_ -= senders_.front().first.size();
@@ -63,8 +66,8 @@ class sender_table {
   }
 
   limits limits_;
-  std::list<entry> senders_;                                                         ///< silent longest first
-  std::unordered_map<std::string_view, typename std::list<entry>::iterator> by_id_;  ///< views of the ids in `senders_`
+  std::list<entry> senders_;                                        ///< silent longest first
+  std::unordered_map<std::string_view, place, text_spread> by_id_;  ///< views of the ids in `senders_`
   std::size_t id_bytes_ = 0;
   std::uint64_t forgotten_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text_spread.hpp"
 #include "net/answer_writer.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/field_reading.hpp"
@@ -75,7 +76,7 @@ void read_metadata(const tape_value& body, const field_place& root, field_faults
 /// Of a name that comes twice the last value stays, at the place of the first.
 void join_twins(std::vector<std::pair<std::string, std::string>>& metadata) {
   std::vector<std::pair<std::string, std::string>> kept;
-  std::unordered_map<std::string, std::size_t> places;
+  std::unordered_map<std::string, std::size_t, core::text_spread> places;
   for (auto& [name, value] : metadata) {
     const auto [known, is_new] = places.emplace(name, kept.size());
     if (is_new) {

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -18,8 +20,8 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t keys_per_slice = 2'048;  ///< looked at, some 0.2 ms
-constexpr std::size_t keys_per_text = 512;     ///< written down in a turn
-constexpr std::size_t pieces_at_a_time = 4;    ///< each is some 2 MB of text while it is sent
+constexpr core::evictor::slice written_in_a_turn{.keys = 512, .text = std::size_t{128} << 10};
+constexpr std::size_t pieces_at_a_time = 4;  ///< each is some 2 MB of text while it is sent, at most 4 MiB
 constexpr std::size_t most_answer_bytes = std::size_t{256} << 10;  ///< read in a turn
 constexpr std::chrono::minutes between_notices{10};
 
@@ -42,18 +44,21 @@ bool is_done(const http_client::answer& answer) {
 
 asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_hand& plan, core::evictor::piece piece) {
   coordinator_tables& tables = context.tables;
-  std::string body = R"({"keys":[)";
+  constexpr std::string_view begin = R"({"keys":[)";
+  constexpr std::string_view end = "]}";
+  std::string body;
+  body.reserve(begin.size() + piece.text + end.size());  // a text that grows is copied, megabytes in one turn
+  body += begin;
   std::size_t keys = 0;
-  for (std::size_t from = 0;; from += keys_per_text) {
-    const bool has_more = tables.evictions.visit_keys(piece.id, from, keys_per_text, [&](const core::object_key& key) {
+  for (std::optional<std::size_t> from = 0; from;) {
+    from = tables.evictions.visit_keys(piece.id, *from, written_in_a_turn, [&](const core::object_key& key) {
       if (keys++ != 0) body += ',';
       append_object_key(body, key);
     });
-    if (!has_more) break;
-    co_await yield_home(context);
+    if (from) co_await yield_home(context);
   }
   if (keys == 0) co_return;
-  body += "]}";
+  body += end;
   ++tables.counters.deletions_sent;
   tables.counters.keys_sent += keys;
   const auto answer = co_await context.deletions.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body),

@@ -37,8 +37,9 @@ constexpr std::string_view schemas = R"json("MpServer":{"type":"object","require
 "QuotaConfig":{"type":"object","required":["default_limit_gb"],"properties":{"default_limit_gb":{"type":["number","null"],"minimum":0,
  "description":"Limit of cache salts without a quota; null: they are never evicted"}}},
 "ObjectKey":{"type":"object","required":["chunk_hash_hex","model_name","kv_rank"],"properties":{
- "chunk_hash_hex":{"type":"string"},"model_name":{"type":"string"},"kv_rank":{"type":"integer"},
- "object_group_id":{"type":"integer","minimum":0,"default":0},"cache_salt":{"type":"string","maxLength":128,"default":""}}},
+ "chunk_hash_hex":{"type":"string","description":"At most 2,048 bytes"},
+ "model_name":{"type":"string","description":"At most 4,096 bytes"},
+ "kv_rank":{"type":"integer"},"object_group_id":{"type":"integer","minimum":0,"default":0},"cache_salt":{"type":"string","maxLength":128,"default":""}}},
 "UsageEvents":{"type":"object","required":["instance_id","seq","events"],"properties":{"instance_id":{"type":"string"},
  "seq":{"type":"integer","minimum":1},"tier":{"type":"string","enum":["l1","l2","all"],"default":"l2"},
  "events":{"type":"array","items":{"type":"object","required":["type","key","bytes"],"properties":{

@@ -16,6 +16,8 @@
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/address_v6.hpp>
 
+#include "core/text_spread.hpp"
+
 namespace kvc::net {
 namespace {
 
@@ -80,7 +82,7 @@ struct name_service::state {
   const look_up asks;
   const limits bounds;
   mutable std::mutex guard;
-  std::unordered_map<std::string, askers> pending;  ///< by name, those that are looked up included
+  std::unordered_map<std::string, askers, core::text_spread> pending;  ///< by name, those that are looked up included
   std::deque<std::string> waiting;                  ///< names whose turn is still to come
   std::size_t threads = 0;
 

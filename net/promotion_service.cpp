@@ -1,6 +1,7 @@
 #include "net/promotion_service.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <iterator>
@@ -14,8 +15,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "core/block_hasher.hpp"
-#include "core/mixed_bits.hpp"
+#include "core/text_spread.hpp"
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -55,8 +55,7 @@ promotion_service::promotion_service(lane& home, object_shelves& objects, const 
 promotion_service::~promotion_service() = default;
 
 std::uint64_t promotion_service::fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key) {
-  const std::uint64_t whose = core::digest(std::as_bytes(std::span(tenant))) + backend;
-  return core::digest(std::as_bytes(std::span(key))) ^ whose * core::golden;
+  return core::spread(std::array<std::uint64_t, 3>{core::spread(key), core::spread(tenant), backend});
 }
 
 std::size_t promotion_service::in_flight() const {

@@ -113,7 +113,7 @@ class promotion_service {
   /// The backend has begun anew, or lost what it had: how promotions ended before says nothing about those to come. From anywhere.
   void forget(std::uint32_t backend);
 
-  /// The number under which the gate knows an object.
+  /// The number under which the gate knows an object; depends on the secret (core/text_spread.hpp).
   [[nodiscard]] static std::uint64_t fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key);
 
   /// From now on `backend` has a store; the one before, if any, ends its orders. Home lane.

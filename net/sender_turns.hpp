@@ -10,6 +10,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "core/text_spread.hpp"
+
 namespace kvc::net {
 
 namespace asio = boost::asio;
@@ -21,7 +23,7 @@ namespace asio = boost::asio;
 class sender_turns {
   struct place;
   /// Senders whose turn is taken, and who waits for it.
-  using lines = std::unordered_map<std::string, std::list<std::shared_ptr<place>>>;
+  using lines = std::unordered_map<std::string, std::list<std::shared_ptr<place>>, core::text_spread>;
 
  public:
   explicit sender_turns(asio::any_io_executor executor) : executor_(std::move(executor)) {}

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -154,12 +155,12 @@ void run_coordinator_eviction(bench_report& report) {
   const auto pieces = planner.take_pieces({});
   std::size_t read = 0;
   for (const auto& piece : pieces) {
-    std::size_t from = 0;
+    std::optional<std::size_t> from = 0;
     while (timed([&] {
-      return planner.visit_keys(piece.id, from, budget,
+      from = planner.visit_keys(piece.id, *from, {.keys = budget},
                                 [&](const core::object_key& key) { read += static_cast<unsigned char>(key.hash.front()); });
+      return from.has_value();
     })) {
-      from += budget;
     }
   }
   add("read_400k");

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ struct storage {
   std::string keys(std::uint32_t piece) {
     std::string text;
     std::string salt = "?";
-    (void)planner.visit_keys(piece, 0, 1'000, [&](const object_key& each) {
+    (void)planner.visit_keys(piece, 0, {.keys = 1'000}, [&](const object_key& each) {
       if (each.salt != salt) text += (text.empty() ? "" : " ") + std::string(salt = each.salt) + ":";
       text += each.hash;
     });
@@ -99,6 +100,43 @@ BOOST_AUTO_TEST_CASE(one_plan_for_all_salts_in_order_of_first_tracking) {
   (void)one.quotas.set("rich", 1e6);
 
   BOOST_TEST(one.cycle() == "z:012 a:0|a:12 :01|:2");
+}
+
+BOOST_AUTO_TEST_CASE(a_piece_ends_by_its_text_as_well) {
+  // A name is kept once and written for every key: ten thousand keys may be hundreds of megabytes.
+  const std::size_t each = written_around_key + 2 + 1'000 + 6;  // a digit as hex, the model, a control character
+  storage one({.ratio = 1.0, .text_per_piece = 3 * each});
+  const std::string model(1'000, 'm');
+  for (int i = 0; i < 7; ++i) (void)one.ledger.store({std::to_string(i), model, 0, 0, "\x01"}, 10);
+
+  BOOST_TEST(one.cycle() == "\x01:012|\x01:345|\x01:6");
+
+  storage alone({.ratio = 1.0, .text_per_piece = 1});
+  (void)alone.ledger.store({"0", model, 0, 0, "a"}, 10);
+  (void)alone.ledger.store({"1", "m", 0, 0, "a"}, 10);
+  BOOST_TEST(alone.cycle() == "a:0|a:1", "a key that is too long for any piece has one");
+}
+
+BOOST_AUTO_TEST_CASE(a_piece_is_read_by_keys_and_by_text) {
+  // Where to go on is told by place: keys that are not to be deleted any more count as seen, and their text does not.
+  storage one({.ratio = 1.0});
+  one.fill("a");
+  BOOST_TEST(one.cycle() == "a:0123456789");
+  (void)one.ledger.store(storage::key("4", "a"), 10);
+  const std::size_t each = written_around_key + 2 + 1 + 1;
+  const auto read = [&](const evictor::slice& most) {
+    std::string text;
+    for (std::optional<std::size_t> from = 0; from; text += from ? "|" : "") {
+      from = one.planner.visit_keys(1, *from, most, [&](const object_key& key) { text += key.hash; });
+    }
+    return text;
+  };
+
+  BOOST_TEST(read({.keys = 4}) == "0123|567|89");
+  BOOST_TEST(read({.keys = 100, .text = 3 * each}) == "012|356|789");
+  BOOST_TEST(read({.keys = 2, .text = 3 * each}) == "01|23|5|67|89");
+  BOOST_TEST(read({.keys = 0, .text = 0}) == "0|1|2|3||5|6|7|8|9", "at least one at a time");
+  BOOST_TEST(!one.planner.visit_keys(7, 0, {.keys = 1}, [](const object_key&) {}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(salts_without_a_limit_are_exempt) {

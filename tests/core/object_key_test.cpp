@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_packed_text_gives_the_text_back) {
 }
 
 struct rule_row {
-  const char* model;
+  std::string model;
   std::string salt;
   error_code wanted;
 };
@@ -65,11 +65,17 @@ BOOST_AUTO_TEST_CASE(keys_no_server_can_make_are_refused) {
                            {"m", "a\\b", make_error_code(errc::salt_not_allowed)},
                            {"m", std::string("a\0b", 3), make_error_code(errc::salt_not_allowed)},
                            {"m", std::string(128, 'a'), {}},
-                           {"m", std::string(129, 'a'), make_error_code(errc::salt_too_long)}};
+                           {"m", std::string(129, 'a'), make_error_code(errc::salt_too_long)},
+                           {"m", std::string(513, '\x80'), make_error_code(errc::salt_too_long)},
+                           {std::string(4'096, 'm'), "", {}},
+                           {std::string(4'097, 'm'), "", make_error_code(errc::model_too_long)}};
   for (const rule_row& each : rows) {
     const auto got = check_key({"h", each.model, 0, 0, each.salt});
     BOOST_TEST(((got ? error_code() : got.error()) == each.wanted), each.model << " " << each.salt);
   }
+  const std::string long_hash(2'049, 'h');
+  BOOST_TEST((check_key({long_hash, "m", 0, 0, ""}).error() == make_error_code(errc::hash_too_long)));
+  BOOST_TEST(check_key({std::string_view(long_hash).substr(1), "m", 0, 0, ""}).has_value());
   std::string accents;
   for (int i = 0; i < 128; ++i) accents += "\xC3\xA9";
   BOOST_TEST(check_key({"h", "m", 0, 0, accents}).has_value());

@@ -58,6 +58,7 @@ class duel {
     options_.unit = dice_.chance(50) ? eviction_unit::keys : eviction_unit::bytes;
     options_.remembered = 10s;
     options_.keys_per_piece = 1 + dice_.below(5);
+    options_.text_per_piece = dice_.below(1'000);
     planner_.emplace(ledger_, quotas_, options_);
   }
 
@@ -160,8 +161,8 @@ class duel {
     for (std::size_t i = 0; i < got.size(); ++i) {
       BOOST_REQUIRE(got[i].id == wanted[i].id);
       std::vector<owned_object_key> keys;
-      std::size_t from = 0;
-      while (planner_->visit_keys(got[i].id, from, 2, [&](const object_key& key) { keys.push_back(owned(key)); })) from += 2;
+      std::optional<std::size_t> from = 0;
+      while (from) from = planner_->visit_keys(got[i].id, *from, {.keys = 2}, [&](const object_key& key) { keys.push_back(owned(key)); });
       BOOST_REQUIRE((keys == wanted[i].keys));
     }
   }
@@ -248,7 +249,8 @@ BOOST_AUTO_TEST_CASE(plans_made_between_events_never_send_a_key_twice) {
         }
         for (const auto& piece : planner.take_pieces({})) {
           BOOST_REQUIRE(piece.keys <= 3U);
-          (void)planner.visit_keys(piece.id, 0, 100, [&](const object_key& key) { BOOST_REQUIRE(sent.insert(owned(key)).second); });
+          const auto take = [&](const object_key& key) { BOOST_REQUIRE(sent.insert(owned(key)).second); };
+          (void)planner.visit_keys(piece.id, 0, {.keys = 100}, take);
         }
         for (int i = 0; i < 5; ++i) happen();
         BOOST_REQUIRE(ledger.keys_in_flight() == sent.size());

@@ -98,6 +98,9 @@ BOOST_AUTO_TEST_CASE(a_batch_with_a_fault_changes_nothing) {
       batch_text(1, good + R"(,{"type":"store","key":{"chunk_hash_hex":"aa","model_name":"a@b","kv_rank":0},"bytes":1})"),
       batch_text(1,
                  good + R"(,{"type":"store","key":{"chunk_hash_hex":"aa","model_name":"m","kv_rank":0,"object_group_id":-1},"bytes":1})"),
+      batch_text(1, good + "," + event_text("store", std::string(4'098, 'a'), 1)),
+      batch_text(1, good + R"(,{"type":"store","key":{"chunk_hash_hex":"aa","model_name":")" + std::string(4'097, 'm') +
+                        R"(","kv_rank":0},"bytes":1})"),
   };
   coordinator_fixture service;
   for (const std::string& body : rows_body) {

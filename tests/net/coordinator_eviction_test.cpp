@@ -1,6 +1,8 @@
 // The eviction cycle over sockets: what is sent to whom, and what happens when it goes wrong.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <thread>
@@ -10,6 +12,8 @@
 #include <boost/json/object.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "core/object_key.hpp"
+#include "net/mp_text.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
@@ -18,6 +22,7 @@ BOOST_AUTO_TEST_SUITE(coordinator_eviction)
 namespace {
 
 using namespace kvc::test;
+using namespace std::string_literals;
 
 /// A cycle every 20 ms.
 coordinator_options evicting() {
@@ -130,6 +135,47 @@ BOOST_AUTO_TEST_CASE(long_plans_are_split_at_ten_thousand_keys) {
     all.insert(hashes.begin(), hashes.end());
   }
   BOOST_TEST(all.size() == 25'000U);
+}
+
+BOOST_AUTO_TEST_CASE(long_names_make_more_requests_and_not_longer_ones) {
+  // A model's name is kept once and written for each key.
+  coordinator_options options = evicting();
+  options.coordinator.eviction_check_interval = std::chrono::milliseconds(300);
+  coordinator_fixture service(options);
+  service.call("PUT", "/quota/config", R"({"default_limit_gb":null})");
+  const std::string key_rest = R"(","model_name":")" + std::string(4'000, 'm') + R"(","kv_rank":0,"cache_salt":"s"},"bytes":1})";
+  for (int i = 0; i < 20; ++i) {
+    std::string events;
+    for (int each = 0; each < 100; ++each) {
+      const std::string digits = std::to_string(100'000 + i * 100 + each);
+      events += (each == 0 ? "" : ",") + R"({"type":"store","key":{"chunk_hash_hex":")"s + digits + key_rest;
+    }
+    BOOST_REQUIRE(service.call("POST", "/quota/events", batch_text(static_cast<std::uint64_t>(i) + 1, events)).status == 200);
+  }
+  stub_mp_server server;
+  service.join("a", server.port());
+  service.call("PUT", "/quota/config", R"({"default_limit_gb":0})");
+
+  BOOST_REQUIRE(service.reaches("kvc_coordinator_evictions_sent_total", 2'000));
+  std::set<std::string> all;
+  for (const auto& each : server.wait_for(2)) {
+    BOOST_TEST(each.body.size() <= std::size_t{4} << 20);
+    const auto hashes = hashes_of(each);
+    all.insert(hashes.begin(), hashes.end());
+  }
+  BOOST_TEST(all.size() == 2'000U);
+}
+
+BOOST_AUTO_TEST_CASE(no_key_is_written_longer_than_it_is_planned_to_be) {
+  // The planner ends a request by the text it expects.
+  using namespace kvc::core;
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
+  for (const std::string& text : {""s, "m"s, bytes, std::string(100, '\x7F'), std::string(100, '"'), std::string(100, '\xFF')}) {
+    std::string written = ",";
+    kvc::net::append_object_key(written, {text, text, std::numeric_limits<std::int64_t>::min(), ~std::uint64_t{0}, text});
+    BOOST_TEST(written.size() <= written_around_key + 2 * text.size() + 2 * escaped_size(text));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_failed_is_sent_again) {
