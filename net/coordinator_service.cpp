@@ -159,7 +159,7 @@ asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, 
       reply = co_await list_instances_reply(context, here);
       break;
     case list_usage:
-      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
+      reply = co_await list_usage_reply(context, here, request);
       break;
     case usage_events:
       reply = co_await record_usage_events(context, here, std::get<usage_batch>(read.what));
