@@ -12,8 +12,7 @@
 #include "net/answer_writer.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/field_reading.hpp"
-#include "net/http_body.hpp"
-#include "net/http_reply.hpp"
+#include "net/home_listing.hpp"
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -23,9 +22,6 @@ constexpr whole_range ports{.least = 1, .most = 65'535};
 constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< of what a server says about itself: all of it is listed in one turn
 constexpr std::uint32_t most_metadata = 4'096;                   ///< entries of it, read in one turn
 constexpr whole_range ports_or_none{.least = 0, .most = 65'535};
-constexpr std::size_t longest_whole = std::size_t{1} << 20;    ///< bytes of a list that are sent in one piece, with their length
-constexpr std::size_t piece_bytes = std::size_t{256} << 10;    ///< of a longer one
-constexpr std::size_t bytes_per_turn = std::size_t{64} << 10;  ///< some 0.2 ms
 
 /// An optional text without the blanks around it; empty when it is absent or wrong.
 std::string optional_text(const tape_value& body, std::string_view name, const field_place& root, field_faults& faults) {
@@ -135,28 +131,21 @@ void write_member(answer_writer& out, const core::mp_member& each) {
   out.end_object();
 }
 
-/// The list of servers, piece by piece. Kept by whoever makes a piece of it.
-class server_list final : public http_body {
+/// The list of servers.
+class server_list final : public home_listing {
  public:
-  explicit server_list(coordinator_context& context) : context_(context), out_(text_, wire_form::json) {}
+  explicit server_list(coordinator_context& context) : home_listing(context), out_(text_, wire_form::json) {}
 
-  /// Puts servers behind `into`, which is empty, until it has some `bytes`. True: there are no more. Home lane.
-  [[nodiscard]] asio::awaitable<bool> write_some(std::string& into, std::size_t bytes);
-  /// What `next` will tell first.
-  void begin_with(std::string first) { first_ = std::move(first); }
-
-  [[nodiscard]] asio::awaitable<progress> next(lane& here, std::string& into) override;
+  [[nodiscard]] asio::awaitable<bool> write_some(std::string& into, std::size_t bytes) override;
 
  private:
-  coordinator_context& context_;
   std::string text_;  ///< what `out_` writes into
   answer_writer out_;
-  std::string first_;
   std::optional<std::uint64_t> last_;  ///< number of the server that was told of last
 };
 
 asio::awaitable<bool> server_list::write_some(std::string& into, std::size_t bytes) {
-  const auto& servers = context_.tables.servers.all();
+  const auto& servers = context().tables.servers.all();
   if (!last_) {
     last_ = 0;  // nobody's
     out_.object(1);
@@ -167,7 +156,7 @@ asio::awaitable<bool> server_list::write_some(std::string& into, std::size_t byt
   for (std::size_t turn_ends = bytes_per_turn; next != servers.end() && text_.size() < bytes; ++next) {
     if (text_.size() >= turn_ends) {
       turn_ends = text_.size() + bytes_per_turn;
-      co_await yield_home(context_);
+      co_await yield_home(context());
       next = servers.upper_bound(*last_);
       if (next == servers.end()) break;
     }
@@ -181,15 +170,6 @@ asio::awaitable<bool> server_list::write_some(std::string& into, std::size_t byt
   }
   into = std::exchange(text_, {});
   co_return is_done;
-}
-
-asio::awaitable<http_body::progress> server_list::next(lane& here, std::string& into) {
-  if (!first_.empty()) {
-    into = std::exchange(first_, {});
-    co_return progress::piece;
-  }
-  const bool is_done = co_await on_home(context_, here, [&] { return write_some(into, piece_bytes); });
-  co_return is_done ? progress::last : progress::piece;
 }
 
 }  // namespace
@@ -239,12 +219,8 @@ http_reply remove_instance_reply(coordinator_tables& tables, std::string_view in
 }
 
 asio::awaitable<http_reply> list_instances_reply(coordinator_context& context, lane& here) {
-  const auto list = std::make_shared<server_list>(context);
-  std::string body;
-  const bool is_done = co_await on_home(context, here, [&] { return list->write_some(body, longest_whole); });
-  if (is_done) co_return json_reply(std::move(body));
-  list->begin_with(std::move(body));
-  co_return stream_reply(list, wire_form::json);
+  http_reply reply = co_await listing_reply(context, here, std::make_shared<server_list>(context));
+  co_return reply;
 }
 
 }  // namespace kvc::net

@@ -1,5 +1,6 @@
 #include "net/api_prefetch.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,6 +22,8 @@
 
 namespace kvc::net {
 namespace {
+
+using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_submitted_bytes = std::size_t{256} << 10;  ///< of what a server answers
 constexpr std::size_t most_polled_bytes = std::size_t{1} << 20;       ///< the same: it may list the chunks
@@ -65,6 +68,7 @@ struct outgoing_request {
   std::string target;
   std::string body;
   std::size_t most_bytes = 0;  ///< of the answer
+  steady::duration patience{};
 };
 
 asio::awaitable<void> until_unwanted(outgoing_call& call) {
@@ -76,19 +80,19 @@ asio::awaitable<void> carry_out(coordinator_context& context, outgoing_request w
   using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
   auto first = co_await (context.calls.call(std::move(wanted.host), wanted.port, wanted.method, std::move(wanted.target),
-                                            std::move(wanted.body), as_duration(context.settings.call_timeout), wanted.most_bytes) ||
+                                            std::move(wanted.body), wanted.patience, wanted.most_bytes) ||
                          until_unwanted(end.call()));
   if (first.index() == 0) end.call().answer = std::get<0>(std::move(first));
 }
 
 /// Home lane. `method` is a literal.
 asio::awaitable<relayed> relay(coordinator_context& context, std::string_view instance_id, std::string_view method, std::string target,
-                               std::string body, std::size_t most_bytes, std::stop_token client_left) {
+                               std::string body, std::size_t most_bytes, steady::duration patience, std::stop_token client_left) {
   const core::mp_member* member = context.tables.servers.find(instance_id);
   if (member == nullptr) co_return std::nullopt;
   ++context.tables.counters.prefetches;
   const auto call = std::make_shared<outgoing_call>(context.home.context.get_executor());
-  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body), most_bytes};
+  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body), most_bytes, patience};
   context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
   const std::stop_callback on_leaving(client_left, [call] {
     asio::post(call->unwanted.get_executor(), [call] {
@@ -156,7 +160,13 @@ void read_prefetch(const tape_value& body, prefetch_order& wanted, field_faults&
   out.list();
   const tape_value list = find_member(body, "token_ids");
   const field_place where(root, "token_ids");
-  if (list.is_present() && check_list(list, where, faults) && list.length() != 0) {
+  const bool is_list = list.is_present() && check_list(list, where, faults);
+  if (is_list && list.length() > most_prefetched_tokens) {
+    faults.add("too_long", where,
+               "List should have at most " + std::to_string(most_prefetched_tokens) + " items after validation, not " +
+                   std::to_string(list.length()),
+               list, fault_context{"max_length", most_prefetched_tokens});
+  } else if (is_list && list.length() != 0) {
     tape_value each = list.first();
     for (std::uint32_t i = 0;;) {
       out.signed_number(read_whole(each, field_place(where, i), faults).value_or(0));
@@ -173,11 +183,13 @@ void read_prefetch(const tape_value& body, prefetch_order& wanted, field_faults&
   if (faults.empty()) out.end_object();  // else members are missing, and nobody wants the text
 }
 
-asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
-                                                  prefetch_order& wanted) {
+asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, prefetch_order wanted,
+                                                  std::stop_token client_left, steady::time_point latest) {
   const std::string_view id = wanted.instance_id;
   const relayed answer = co_await on_home(context, here, [&] {
-    return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), most_submitted_bytes, request.client_left);
+    const steady::duration left = std::max(steady::duration::zero(), latest - steady::now());
+    return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), most_submitted_bytes,
+                 std::min<steady::duration>(as_duration(context.settings.call_timeout), left), client_left);
   });
   if (!answer) co_return no_such_server(id);
   if (!*answer) co_return failed_call("submit to", id, answer->error().message());
@@ -192,7 +204,7 @@ asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, la
                                                 std::string_view instance_id, std::string_view request_id) {
   relayed answer = co_await on_home(context, here, [&] {
     return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), most_polled_bytes,
-                 request.client_left);
+                 as_duration(context.settings.call_timeout), request.client_left);
   });
   if (!answer) co_return no_such_server(instance_id);
   if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());

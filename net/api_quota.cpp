@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +15,12 @@
 #include "net/coordinator_reply.hpp"
 #include "net/coordinator_tier.hpp"
 #include "net/field_reading.hpp"
+#include "net/home_listing.hpp"
 
 namespace kvc::net {
 namespace {
 
-constexpr std::size_t rows_per_slice = 1'024;
+constexpr std::size_t salts_per_turn = 1'024;  ///< of a listing; a bound of its own since not every salt adds to the text
 constexpr std::string_view invalid_limit = "invalid quota limit";
 
 /// A limit in GiB. Nothing after a fault; what is no finite number is let through for the caller to refuse.
@@ -41,32 +44,67 @@ void write_row(answer_writer& out, const core::usage_row& row) {
   out.end_object();
 }
 
-/// As `write_row`, for a listing of a thousand: all but the salt is put together on the stack and goes over in one piece.
-class row_list {
+/// Usage and quota of all salts. As `write_row` for each, but all except the salt is put together on the stack and goes over in one piece.
+class usage_list final : public home_listing {
  public:
-  row_list(std::string& body, decimal_memo& decimals) : body_(body), salts_(body, wire_form::json), decimals_(decimals) {}
+  explicit usage_list(coordinator_context& context) : home_listing(context), salts_(text_, wire_form::json) {}
 
-  void add(const core::usage_row& row) {
-    body_ += R"({"cache_salt":)";
-    salts_.text(row.salt);
-    std::array<char, 160> piece;  // two numbers of at most 24 letters, and the names
-    char* to = piece.data();
-    const auto add = [&to](std::string_view text) { to = std::ranges::copy(text, to).out; };
-    add(R"(,"quota_limit_gb":)");
-    add(decimals_.text(core::gib_of_bytes(row.quota_bytes.value_or(0))));
-    add(R"(,"quota_exists":)");
-    add(row.quota_bytes ? "true" : "false");
-    add(R"(,"usage_gb":)");
-    add(decimals_.text(core::gib_of_bytes(static_cast<double>(row.used_bytes))));
-    add("},");
-    body_.append(piece.data(), to);
-  }
+  [[nodiscard]] asio::awaitable<bool> write_some(std::string& into, std::size_t bytes) override;
 
  private:
-  std::string& body_;
+  void begin();
+  void add(const core::usage_row& row);
+
+  std::string text_;  ///< what is written into
   answer_writer salts_;
-  decimal_memo& decimals_;
+  core::usage_place place_;  ///< as far as salts were looked at
+  bool has_begun_ = false;
+  bool has_rows_ = false;
 };
+
+void usage_list::begin() {
+  text_ += R"({"total_gb":)";
+  answer_writer(text_, wire_form::json).real(core::gib_of_bytes(static_cast<double>(context().tables.usage.total_bytes())));
+  text_ += R"(,"by_cache_salt":[)";
+  has_begun_ = true;
+}
+
+void usage_list::add(const core::usage_row& row) {
+  text_ += has_rows_ ? R"(,{"cache_salt":)" : R"({"cache_salt":)";
+  has_rows_ = true;
+  salts_.text(row.salt);
+  std::array<char, 160> piece;  // two numbers of at most 24 letters, and the names
+  char* to = piece.data();
+  const auto put = [&to](std::string_view text) { to = std::ranges::copy(text, to).out; };
+  decimal_memo& decimals = context().decimals;
+  put(R"(,"quota_limit_gb":)");
+  put(decimals.text(core::gib_of_bytes(row.quota_bytes.value_or(0))));
+  put(R"(,"quota_exists":)");
+  put(row.quota_bytes ? "true" : "false");
+  put(R"(,"usage_gb":)");
+  put(decimals.text(core::gib_of_bytes(static_cast<double>(row.used_bytes))));
+  put("}");
+  text_.append(piece.data(), to);
+}
+
+asio::awaitable<bool> usage_list::write_some(std::string& into, std::size_t bytes) {
+  const coordinator_tables& tables = context().tables;
+  if (!has_begun_) begin();
+  for (;;) {
+    const std::size_t enough = std::min(bytes, text_.size() + bytes_per_turn);  // as salts may be as long as the head of a request
+    const auto see = [this, enough](const core::usage_row& row) {
+      add(row);
+      return text_.size() < enough;
+    };
+    const bool has_more = core::some_usage_rows(tables.usage, tables.quotas, place_, salts_per_turn, see);
+    if (!has_more) text_ += "]}";
+    if (!has_more || text_.size() >= bytes) {
+      into = std::exchange(text_, {});
+      co_return !has_more;
+    }
+    co_await yield_home(context());
+  }
+}
 
 http_reply changed(std::string_view salt, double limit_gib, std::string_view status) {
   http_reply reply;
@@ -154,25 +192,9 @@ http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value&
   return default_reply(tables.quotas);
 }
 
-asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const http_request& request) {
+asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, lane& here, const http_request& request) {
   if (auto refused = refuse_query_tier(request)) co_return *std::move(refused);
-  const coordinator_tables& tables = context.tables;
-  http_reply reply;
-  constexpr std::size_t bytes_per_row = 112;
-  reply.body.reserve(std::min(rows_per_slice, tables.usage.keys().salts().size() + tables.quotas.all().size() + 1) * bytes_per_row);
-  std::string& body = reply.body;
-  body += R"({"total_gb":)";
-  answer_writer(body, wire_form::json).real(core::gib_of_bytes(static_cast<double>(tables.usage.total_bytes())));
-  body += R"(,"by_cache_salt":[)";
-  row_list rows(body, context.decimals);
-  core::usage_place place;
-  for (bool has_more = true; has_more;) {
-    has_more =
-        core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_slice, [&](const core::usage_row& row) { rows.add(row); });
-    if (has_more && place) co_await yield_home(context);
-  }
-  if (body.back() == ',') body.pop_back();
-  body += "]}";
+  http_reply reply = co_await listing_reply(context, here, std::make_shared<usage_list>(context));
   co_return reply;
 }
 

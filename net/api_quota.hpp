@@ -11,7 +11,7 @@
 
 namespace kvc::net {
 
-/// (Contract of all: spec coordinator-api, "Quota", with section 9.) Home lane. `segment`: the salt as the path has it.
+/// (Contract of all: spec coordinator-api, "Quota", with section 9.) Home lane, but for the list. `segment`: the salt as the path has it.
 
 /// PUT /quota/{cache_salt}.
 [[nodiscard]] http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment, const tape_value& body);
@@ -21,7 +21,8 @@ namespace kvc::net {
 /// GET and PUT /quota/config.
 [[nodiscard]] http_reply read_default_quota_reply(const coordinator_tables& tables);
 [[nodiscard]] http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value& body);
-/// GET /quota: in slices, each row as it was in its slice. The total is of the beginning.
-[[nodiscard]] asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, const http_request& request);
+/// GET /quota, of any number of salts: in turns, each row as it was in its turn, and a long list while it is sent. The total is of the
+/// beginning. On any lane, `here`.
+[[nodiscard]] asio::awaitable<http_reply> list_usage_reply(coordinator_context& context, lane& here, const http_request& request);
 
 }  // namespace kvc::net

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/usage_listing.hpp"
+#include "net/label_text.hpp"
 
 namespace kvc::net {
 namespace {
@@ -24,6 +25,7 @@ class exposition {
   void family(std::string_view name, std::string_view help, std::string_view type) {
     out_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
   }
+  /// `text`: of a stranger, and therefore a `label_text`.
   void row(std::string_view name, std::string_view label, std::string_view text, double value) {
     out_.append(name).append("{").append(label).append("=\"");
     for (const char each : text) {
@@ -59,7 +61,12 @@ double of(std::uint64_t value) {
   return static_cast<double>(value);
 }
 
-void write_servers(exposition& page, const coordinator_tables& tables, std::chrono::steady_clock::time_point now) {
+/// Rows about strangers that are written in one turn of the lane: all of a long name is read to make a label of it.
+constexpr std::size_t rows_per_turn = 25;
+static_assert(most_metric_rows % rows_per_turn == 0);
+
+asio::awaitable<void> write_servers(exposition& page, coordinator_context& context) {
+  const coordinator_tables& tables = context.tables;
   const coordinator_counters& counted = tables.counters;
   page.gauge("kvc_coordinator_instances", "MP servers that are registered", of(tables.servers.all().size()));
   page.counter("kvc_coordinator_registrations_total", "Registrations of unknown servers", counted.registrations);
@@ -69,15 +76,21 @@ void write_servers(exposition& page, const coordinator_tables& tables, std::chro
   page.counter("kvc_coordinator_heartbeats_total", "Heartbeats of registered servers", counted.heartbeats);
   page.counter("kvc_coordinator_unknown_heartbeats_total", "Heartbeats of servers that are not registered", counted.unknown_heartbeats);
   page.family("kvc_coordinator_heartbeat_age_seconds", "Time since a server was heard of", "gauge");
-  std::size_t rows = 0;
-  for (const auto& [number, each] : tables.servers.all()) {
-    if (rows++ == most_metric_rows) break;
-    const std::chrono::duration<double> age = now - each.heard_at;
-    page.row("kvc_coordinator_heartbeat_age_seconds", "instance_id", each.server.instance_id, age.count());
+  const auto& servers = tables.servers.all();
+  std::uint64_t last = 0;  // nobody's number
+  for (std::size_t rows = 0; rows < most_metric_rows; ++rows) {
+    if (rows != 0 && rows % rows_per_turn == 0) co_await yield_home(context);
+    const auto each = servers.upper_bound(last);
+    if (each == servers.end()) break;
+    last = each->first;
+    // The clock is read after the turn was given away: a server may have been heard of meanwhile.
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - each->second.heard_at;
+    page.row("kvc_coordinator_heartbeat_age_seconds", "instance_id", label_text(each->second.server.instance_id), age.count());
   }
 }
 
-void write_usage(exposition& page, const coordinator_tables& tables) {
+asio::awaitable<void> write_usage(exposition& page, coordinator_context& context) {
+  const coordinator_tables& tables = context.tables;
   const core::usage_counters& counted = tables.usage.counters();
   page.gauge("kvc_coordinator_keys", "Objects that are tracked", of(tables.usage.size()));
   page.gauge("kvc_coordinator_usage_bytes", "Bytes of all tracked objects", of(tables.usage.total_bytes()));
@@ -94,10 +107,15 @@ void write_usage(exposition& page, const coordinator_tables& tables) {
   exposition used_rows(used);
   exposition limit_rows(limits);
   core::usage_place place;
-  (void)core::some_usage_rows(tables.usage, tables.quotas, place, most_metric_rows, [&](const core::usage_row& row) {
-    used_rows.row("kvc_coordinator_salt_usage_bytes", "cache_salt", row.salt, of(row.used_bytes));
-    if (row.quota_bytes) limit_rows.row("kvc_coordinator_salt_quota_bytes", "cache_salt", row.salt, *row.quota_bytes);
-  });
+  const auto see = [&](const core::usage_row& row) {
+    const std::string salt = label_text(row.salt);
+    used_rows.row("kvc_coordinator_salt_usage_bytes", "cache_salt", salt, of(row.used_bytes));
+    if (row.quota_bytes) limit_rows.row("kvc_coordinator_salt_quota_bytes", "cache_salt", salt, *row.quota_bytes);
+  };
+  for (std::size_t rows = 0; rows < most_metric_rows; rows += rows_per_turn) {
+    if (rows != 0) co_await yield_home(context);
+    if (!core::some_usage_rows(tables.usage, tables.quotas, place, rows_per_turn, see)) break;
+  }
   page.family("kvc_coordinator_salt_usage_bytes", "Bytes under a cache salt", "gauge");
   page.append(used);
   page.family("kvc_coordinator_salt_quota_bytes", "Limit of a cache salt", "gauge");
@@ -132,7 +150,7 @@ void write_resync(exposition& page, const coordinator_tables& tables) {
   page.counter("kvc_coordinator_resync_bad_entries_total", "Listed entries that were no objects", tables.counters.resync_bad_entries);
 }
 
-/// Who it was whose numbers did not follow.
+/// Who it was whose numbers did not follow. In one turn: all ids together are bounded.
 void write_senders(exposition& page, const core::seqno_watch& watched) {
   struct column {
     std::string_view name;
@@ -144,11 +162,16 @@ void write_senders(exposition& page, const core::seqno_watch& watched) {
       column{"kvc_coordinator_sender_seq_repeats_total", "Batches of a sender with the number of the one before",
              &core::seqno_watch::sender::repeats},
       column{"kvc_coordinator_sender_seq_restarts_total", "Batches of a sender with a lower number", &core::seqno_watch::sender::restarts}};
-  for (const column& each : columns) {
-    page.family(each.name, each.help, "counter");
-    watched.each_recent(most_metric_rows, [&](std::string_view id, const core::seqno_watch::sender& sender) {
-      page.row(each.name, "instance_id", id, of(sender.*each.count));
-    });
+  std::array<std::string, columns.size()> rows;
+  watched.each_recent(most_metric_rows, [&](std::string_view id, const core::seqno_watch::sender& sender) {
+    const std::string shown = label_text(id);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      exposition(rows[i]).row(columns[i].name, "instance_id", shown, of(sender.*columns[i].count));
+    }
+  });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    page.family(columns[i].name, columns[i].help, "counter");
+    page.append(rows[i]);
   }
 }
 
@@ -182,11 +205,12 @@ void write_blend(exposition& page, const coordinator_tables& tables) {
 
 }  // namespace
 
-asio::awaitable<std::string> coordinator_metrics(const coordinator_context& context) {
+asio::awaitable<std::string> coordinator_metrics(coordinator_context& context) {
   std::string text;
   exposition page(text);
-  write_servers(page, context.tables, std::chrono::steady_clock::now());
-  write_usage(page, context.tables);
+  co_await write_servers(page, context);
+  co_await write_usage(page, context);
+  co_await yield_home(context);
   write_eviction(page, context.tables);
   write_resync(page, context.tables);
   write_batches(page, context.tables);

@@ -8,8 +8,9 @@
 namespace kvc::net {
 
 /// The coordinator's part of GET /metrics. Of servers, senders and salts the first `most_metric_rows` have lines of their own; how many
-/// there are is told in any case. Home lane; does not wait; takes some microseconds and as much again per hundred rows.
+/// there are is told in any case. A name stands there as its `label_text`, so that a page has a bound. Home lane, in turns: each row is as
+/// it was in its turn.
 inline constexpr std::size_t most_metric_rows = 1'000;
-[[nodiscard]] asio::awaitable<std::string> coordinator_metrics(const coordinator_context& context);
+[[nodiscard]] asio::awaitable<std::string> coordinator_metrics(coordinator_context& context);
 
 }  // namespace kvc::net

@@ -56,7 +56,7 @@ constexpr std::string_view schemas = R"json("MpServer":{"type":"object","require
  "duplicates":{"type":"integer"},"stale":{"type":"integer"}}},
 "Prefetch":{"type":"object","required":["instance_id","model_name","world_size"],"properties":{"instance_id":{"type":"string"},
  "model_name":{"type":"string"},"world_size":{"type":"integer","minimum":1},
- "token_ids":{"type":"array","items":{"type":"integer"}},"cache_salt":{"type":"string","default":""}}},
+ "token_ids":{"type":"array","items":{"type":"integer"},"maxItems":1000000},"cache_salt":{"type":"string","default":""}}},
 "PrefetchSubmitted":{"type":"object","required":["instance_id","request_id","chunks","status"],"properties":{
  "instance_id":{"type":"string"},"request_id":{"type":"string"},"chunks":{"type":"integer"},"status":{"type":"string"}}},
 "PrefetchStatus":{"type":"object","description":"What the MP server answers"},

@@ -29,6 +29,7 @@ using steady = std::chrono::steady_clock;
 using enum coordinator_endpoint;
 
 constexpr std::chrono::seconds relay_spare{5};
+constexpr std::chrono::seconds longest_reading{60};  ///< of a prefetch, behind the bodies of others; the call has its time after that
 
 /// Whether a request is answered in one go on the home lane, in microseconds.
 bool is_short(coordinator_endpoint asked) {
@@ -86,6 +87,24 @@ asio::awaitable<std::optional<http_reply>> read_body(coordinator_context& contex
   co_return refused;
 }
 
+/// Reads a prefetch and passes it on. What it was read from is given back first, as a call takes its time and many may wait: the tree by
+/// the piece of work that has made it, since behind it in line there may be others that each make one.
+asio::awaitable<http_reply> pass_on_prefetch(coordinator_context& context, lane& here, const http_request& request) {
+  const steady::time_point latest = steady::now() + longest_reading + as_duration(context.settings.call_timeout);
+  prefetch_order wanted;
+  const auto read = [&]() -> std::optional<http_reply> {
+    coordinator_reading from;
+    if (auto refused = read_coordinator_body(submit_prefetch, request.body, from)) return refused;
+    wanted = std::get<prefetch_order>(std::move(from.what));
+    return std::nullopt;
+  };
+  std::optional<http_reply> refused = co_await context.aside.run_if(request.body.size() > most_read_in_a_turn(submit_prefetch), read);
+  if (refused) co_return *std::move(refused);
+  if (request.kept_body != nullptr) std::string().swap(*request.kept_body);  // an assignment would keep the memory
+  http_reply reply = co_await submit_prefetch_reply(context, here, std::move(wanted), request.client_left, latest);
+  co_return reply;
+}
+
 /// Home lane. `body` is present where the endpoint has one.
 http_reply answer_short(coordinator_context& context, const coordinator_routed& found, const http_request& request,
                         const tape_value& body) {
@@ -140,7 +159,7 @@ asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, 
       reply = co_await list_instances_reply(context, here);
       break;
     case list_usage:
-      reply = co_await on_home(context, here, [&] { return list_usage_reply(context, request); });
+      reply = co_await list_usage_reply(context, here, request);
       break;
     case usage_events:
       reply = co_await record_usage_events(context, here, std::get<usage_batch>(read.what));
@@ -156,9 +175,6 @@ asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, 
       break;
     case match_chunks:
       reply = co_await match_chunks_reply(context, here, std::get<match_request>(read.what));
-      break;
-    case submit_prefetch:
-      reply = co_await submit_prefetch_reply(context, here, request, std::get<prefetch_order>(read.what));
       break;
     case poll_prefetch:
       reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
@@ -217,6 +233,7 @@ http_plan coordinator_service::plan(const http_request& head) {
   if (asked == submit_prefetch || asked == poll_prefetch) {
     // A relayed request ends at its own deadline, which clients know as a 502.
     planned.patience = std::chrono::duration_cast<std::chrono::milliseconds>(settings.call_timeout) + relay_spare;
+    if (asked == submit_prefetch) planned.patience += longest_reading;
     planned.ends_with_client = true;
   }
   const access needed = found.route->changes ? access::write : access::read;
@@ -253,6 +270,7 @@ asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_r
   coordinator_context& context = state_->context;
   const coordinator_routed found = find_coordinator_route(request.method, request.path);
   const coordinator_endpoint asked = found.route->endpoint;
+  if (asked == submit_prefetch) co_return co_await pass_on_prefetch(context, here, request);
   auto read = std::make_unique<coordinator_reading>();
   std::optional<http_reply> refused;
   if (has_body(asked)) refused = co_await read_body(context, asked, request.body, *read);

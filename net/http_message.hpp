@@ -27,6 +27,7 @@ struct http_request {
   wire_form answer_form = wire_form::json;  ///< the body's, unless Accept says otherwise
   std::string_view authorization;  ///< the header's value, empty when absent
   std::stop_token client_left;     ///< stops when the client closes its side, if the plan asked for that; from any lane
+  std::string* kept_body = nullptr;  ///< where `body` lies while `answer` is waited for: who has read it may empty this, which ends `body`
 
   /// First value of a query parameter, or empty.
   [[nodiscard]] std::string_view parameter(std::string_view name) const noexcept {

@@ -143,6 +143,7 @@ void http_session::look_after_client() {
 
 asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange> asked) {
   const auto waiting = std::make_shared<waiting_reply>(local_.here.context);
+  asked->request.kept_body = &asked->body;
   const bool is_own = asked->plan.patience.count() != 0;
   waiting->alarm.expires_at(begun_ + (is_own ? asked->plan.patience : shared_.settings.handler_timeout));
   if (asked->plan.ends_with_client) {

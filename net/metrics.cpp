@@ -15,6 +15,7 @@
 #include "core/page_reserve.hpp"
 #include "core/utf8.hpp"
 #include "net/http_reply.hpp"
+#include "net/label_text.hpp"
 #include "net/log_losses.hpp"
 #include "net/stream_series.hpp"
 
@@ -267,7 +268,9 @@ void exposition::budget() {
   gauge("kvc_index_evicting", "1 while blocks are being evicted", budget.is_evicting() ? 1 : 0);
   MetricFamily& evicted = begin("kvc_index_evicted_blocks_total", "Blocks given up for the byte budget, by tenant (\"\": those beyond the first 256)",
                                 MetricType::Counter);
-  for (const auto& [tenant, blocks] : budget.so_far().by_tenant) add(evicted, {{"tenant", tenant}}).counter.value = static_cast<double>(blocks);
+  for (const auto& [tenant, blocks] : budget.so_far().by_tenant) {
+    add(evicted, {{"tenant", label_text(tenant)}}).counter.value = static_cast<double>(blocks);
+  }
 }
 
 void exposition::memory() {

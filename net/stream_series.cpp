@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "net/label_text.hpp"
+
 namespace kvc::net {
 namespace {
 
@@ -17,11 +19,10 @@ double now_of(const std::atomic<std::uint64_t>& value) {
   return static_cast<double>(value.load(std::memory_order_relaxed));
 }
 
-/// Who a stream is; empty words for those that have no series of their own.
-labels names_of(const core::worker_key& worker, bool is_shown) {
-  if (!is_shown) return {{"tenant", ""}, {"instance", ""}, {"rank", ""}, {"class", ""}};
-  return {{"tenant", worker.tenant},
-          {"instance", worker.instance},
+/// Who a stream is.
+labels names_of(const core::worker_key& worker) {
+  return {{"tenant", label_text(worker.tenant)},
+          {"instance", label_text(worker.instance)},
           {"rank", std::to_string(worker.rank.get())},
           {"class", worker.kind == core::publisher_class::pool ? "pool" : "engine"}};
 }
@@ -31,7 +32,11 @@ enum class joined_by : std::uint8_t { sum, greatest };
 /// Makes families; streams beyond the bound meet in one row per further label.
 class collector {
  public:
-  collector(const fleet_view& fleet, std::vector<series_family>& into) : fleet_(fleet), into_(into) {}
+  collector(const fleet_view& fleet, std::vector<series_family>& into) : fleet_(fleet), into_(into) {
+    const std::size_t shown = std::min(fleet.size(), max_shown_streams);
+    names_.reserve(shown);
+    for (std::size_t i = 0; i < shown; ++i) names_.push_back(names_of(fleet[i]->registration.worker));
+  }
 
   /// `visit(service, put)` calls `put(further labels, value)` for each row of a stream.
   template <class Visit>
@@ -39,9 +44,9 @@ class collector {
     series_family made{name, help, is_counter, {}};
     std::map<labels, double> others;
     for (std::size_t i = 0; i < fleet_.size(); ++i) {
-      const bool is_shown = i < max_shown_streams;
+      const bool is_shown = i < names_.size();
       visit(*fleet_[i], [&](const labels& further, double value) {
-        labels all = names_of(fleet_[i]->registration.worker, is_shown);
+        labels all = is_shown ? names_[i] : nobody();
         all.insert(all.end(), further.begin(), further.end());
         if (is_shown) {
           made.rows.push_back({std::move(all), value});
@@ -61,8 +66,12 @@ class collector {
   }
 
  private:
+  /// Empty words for those that have no series of their own.
+  static labels nobody() { return {{"tenant", ""}, {"instance", ""}, {"rank", ""}, {"class", ""}}; }
+
   const fleet_view& fleet_;
   std::vector<series_family>& into_;
+  std::vector<labels> names_;  ///< of the streams that are shown, made once for all families
 };
 
 void add_numbers(collector& into) {

@@ -6,7 +6,7 @@ kvc_group(kvc_net http_sessions net/http_server net/http_session net/http_sessio
 kvc_group(kvc_net callers net/http_client net/lmcache_executor net/mp_caller net/store_caller net/webhook_executor)
 kvc_group(kvc_net masters net/master_executor net/promotion_service)
 kvc_group(kvc_net coordinator net/coordinator_context net/coordinator_eviction net/coordinator_loops net/coordinator_metrics
-          net/coordinator_resync net/api_prefetch)
+          net/coordinator_resync net/api_prefetch net/home_listing)
 kvc_group(kvc_net coordinator_answers net/api_quota net/api_usage_events net/coordinator_service net/quota_file)
 kvc_group(kvc_net answers net/api_blend net/api_dump net/api_inspect net/api_query net/api_registry)
 kvc_group(kvc_net instances net/api_instances net/api_service net/exist_lookup)
@@ -33,4 +33,4 @@ kvc_group(kvc_net addresses net/endpoint_host net/host_text net/master_answers n
           net/stream_rules_of)
 kvc_group(kvc_net sockets net/connection_notes net/replay_client net/zmq_engine net/zmq_frames net/zmq_message_frames net/zmq_monitor
           net/zmq_socket)
-kvc_group(kvc_net series net/stream_report net/stream_series)
+kvc_group(kvc_net series net/label_text net/stream_report net/stream_series)

@@ -185,6 +185,26 @@ BOOST_AUTO_TEST_CASE(the_listing_is_the_union_of_usage_and_quotas) {
   BOOST_TEST(!usage_of("nobody", ledger, quotas).quota_bytes.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_listing_stops_behind_the_row_that_is_enough) {
+  // Who writes rows down counts their bytes, which a number of rows does not bound.
+  usage_ledger ledger;
+  quota_table quotas;
+  for (const char* salt : {"a", "c", "d", "e"}) (void)quotas.set(salt, 1);
+  (void)ledger.store(key("1", "b"), 0);  // not listed
+  usage_place place;
+  std::string seen;
+  bool has_more = true;
+  for (int calls = 0; has_more && calls < 10; ++calls) {
+    has_more = some_usage_rows(ledger, quotas, place, 3, [&](const usage_row& row) {
+      seen += row.salt;
+      return row.salt == "a" || row.salt == "d";
+    });
+    seen += " ";
+  }
+  BOOST_TEST(seen == "ac de  ");
+  BOOST_TEST(!has_more);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test

@@ -1,14 +1,24 @@
 // Prefetches relayed to the MP server that the client names, over sockets.
 #include <chrono>
+#include <cstddef>
+#include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/api_prefetch.hpp"
+#include "net/coordinator_context.hpp"
+#include "net/coordinator_reading.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
@@ -16,7 +26,23 @@ BOOST_AUTO_TEST_SUITE(coordinator_prefetch)
 
 namespace {
 
+namespace asio = boost::asio;
+using namespace kvc;
 using namespace kvc::test;
+
+/// A submission of so many tokens.
+std::string submission_of(std::size_t tokens) {
+  std::string body = R"({"instance_id":"a","model_name":"m","world_size":1,"token_ids":[)";
+  for (std::size_t i = 0; i < tokens; ++i) body += i == 0 ? "7" : ",7";
+  return body + "]}";
+}
+
+net::http_request head_of(std::string_view method, std::string_view path) {
+  net::http_request request;
+  request.method = method;
+  request.path = path;
+  return request;
+}
 
 constexpr const char* wanted = R"({"instance_id":"a","model_name":"m","world_size":"2","token_ids":[1,2.0,-3],"cache_salt":"s","more":1})";
 
@@ -87,6 +113,87 @@ BOOST_AUTO_TEST_CASE(fields_of_a_submission_are_checked) {
     BOOST_TEST(refused.status == 422, body);
     BOOST_TEST(json_of(refused).at("detail").as_array().size() == 1U, refused.body);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_submission_has_a_bounded_number_of_tokens) {
+  // No MP server takes more, and while the call waits the tokens lie here.
+  stub_mp_server server([](const stub_mp_server::asked&) -> stub_mp_server::told { return {202, R"({"chunks":1})"}; });
+  coordinator_fixture service;
+  service.join("a", server.port());
+  BOOST_TEST(service.call("POST", "/cache/prefetches", submission_of(1'000'000)).status == 200);
+  BOOST_TEST(server.wait_for(1).front().body.size() > 2'000'000U);
+
+  const raw_answer refused = service.call("POST", "/cache/prefetches", submission_of(1'000'001));
+  BOOST_TEST(refused.status == 422);
+  BOOST_TEST((json_of(refused) == boost::json::parse(R"({"detail":[{"type":"too_long","loc":["body","token_ids"],
+    "msg":"List should have at most 1000000 items after validation, not 1000001","input":null,"ctx":{"max_length":1000000}}]})")),
+             refused.body);
+  BOOST_TEST(server.so_far().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_submission_was_read_from_is_gone_while_the_call_waits) {
+  // Many may wait, each with up to 64 MiB that nobody will look at again.
+  stub_mp_server server;
+  server.hold();
+  coordinator_fixture service;
+  service.join("a", server.port());
+  std::size_t asked = 0;
+  for (const std::size_t blanks : {std::size_t{0}, net::most_read_in_a_turn(net::coordinator_endpoint::submit_prefetch)}) {
+    net::lane& here = service.lanes.at(0);
+    std::string body = wanted + std::string(blanks, ' ');
+    net::http_request request = head_of("POST", "/cache/prefetches");
+    request.body = body;
+    request.kept_body = &body;
+    const net::http_plan plan = service.coordinator.plan(request);
+    auto answer = asio::co_spawn(here.context, service.coordinator.answer(here, request, plan), asio::use_future);
+    const std::string relayed = server.wait_for(++asked).back().body;
+    BOOST_TEST((boost::json::parse(relayed) ==
+                boost::json::parse(R"({"model_name":"m","world_size":2,"token_ids":[1,2,-3],"cache_salt":"s"})")),
+               relayed);
+    const std::size_t kept = asio::post(here.context, asio::use_future([&] { return body.capacity(); })).get();
+    BOOST_TEST(kept == std::string().capacity());
+    server.resume();
+    BOOST_TEST(answer.get().status == 200U);
+    server.hold();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_time_of_a_call_begins_when_it_does) {
+  // A submission may have to wait until others have been read. However long that takes, the client has its answer from the coordinator and
+  // in the contract's words: the session waits for as long as the reading may take and the call, and the call ends before the session does.
+  coordinator_options options;
+  options.coordinator.call_timeout = std::chrono::seconds(30);
+  coordinator_fixture service(options);
+  const net::http_plan submit = service.coordinator.plan(head_of("POST", "/cache/prefetches"));
+  const net::http_plan poll = service.coordinator.plan(head_of("GET", "/cache/prefetches/a/r"));
+  BOOST_TEST((poll.patience > std::chrono::seconds(30)));
+  BOOST_TEST((submit.patience >= poll.patience + std::chrono::seconds(60)));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_has_an_end_however_late_it_begins) {
+  stub_mp_server server;
+  server.hold();
+  core::catalog catalog;
+  net::runtime lanes(1, catalog);
+  net::coordinator_context context(lanes.at(0), {});
+  core::mp_server joined;
+  joined.instance_id = "a";
+  joined.ip = "127.0.0.1";
+  joined.http_port = server.port();
+  BOOST_REQUIRE(context.tables.servers.add(joined, std::chrono::steady_clock::now(), std::chrono::system_clock::now()));
+  std::optional<net::http_reply> reply;
+  const auto submit = [&]() -> asio::awaitable<void> {
+    net::prefetch_order order{.instance_id = "a", .body = "{}"};
+    reply = co_await net::submit_prefetch_reply(context, lanes.at(0), std::move(order), {}, std::chrono::steady_clock::now());
+  };
+  asio::co_spawn(lanes.at(0).context, submit(), [&](std::exception_ptr failed) {
+    BOOST_TEST(!failed);
+    lanes.at(0).context.stop();
+  });
+  lanes.at(0).context.run_for(std::chrono::seconds(20));
+  BOOST_REQUIRE(reply.has_value());
+  BOOST_TEST(reply->status == 502U);
+  BOOST_TEST(reply->body.starts_with(R"({"detail":"prefetch submit to 'a' failed: )"), reply->body);
 }
 
 BOOST_AUTO_TEST_CASE(a_status_is_relayed_as_it_is) {

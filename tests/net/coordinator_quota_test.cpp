@@ -116,6 +116,7 @@ BOOST_AUTO_TEST_CASE(only_l2_has_quotas) {
 
 BOOST_AUTO_TEST_CASE(every_salt_with_bytes_or_a_quota_is_listed_once_in_order) {
   coordinator_fixture service;
+  BOOST_TEST(service.call("GET", "/quota").body == R"({"total_gb":0,"by_cache_salt":[]})");
   service.call("PUT", "/quota/b", R"({"limit_gb":2})");
   service.call("PUT", "/quota/quota-only", R"({"limit_gb":1})");
   service.call("POST", "/quota/events",
@@ -141,7 +142,49 @@ BOOST_AUTO_TEST_CASE(a_long_listing_is_complete) {
   constexpr int salts = 3'000;
   for (int i = 0; i < salts; ++i) events += (i == 0 ? "" : ",") + event_text("store", "aa", 1, "salt-" + std::to_string(i));
   BOOST_TEST(service.call("POST", "/quota/events", batch_text(1, events)).status == 200);
-  BOOST_TEST(json_of(service.call("GET", "/quota")).at("by_cache_salt").as_array().size() == salts);
+  const raw_answer list = service.call("GET", "/quota");
+  BOOST_TEST(list.header("content-length") == std::to_string(list.body.size()), "it is one piece");
+  BOOST_TEST(json_of(list).at("by_cache_salt").as_array().size() == salts);
+}
+
+BOOST_AUTO_TEST_CASE(a_listing_of_any_length_is_sent_in_pieces) {
+  // What a slow reader has not taken yet must not lie in memory as a whole, once for each reader.
+  coordinator_fixture service;
+  constexpr int salts = 20'000;
+  std::string events;
+  std::string expected;
+  for (int i = 0; i < salts; ++i) {
+    const std::string salt = "salt-" + std::to_string(100'000 + i) + std::string(80, 's');
+    events += (i == 0 ? "" : ",") + event_text("store", "aa", i % 10 == 0 ? 0 : gib, salt);  // some are not listed
+    if (i % 10 == 0) continue;
+    expected += (expected.empty() ? R"({"cache_salt":")" : R"(,{"cache_salt":")") + salt +
+                R"(","quota_limit_gb":0,"quota_exists":false,"usage_gb":1})";
+  }
+  expected = R"({"total_gb":)" + std::to_string(salts / 10 * 9) + R"(,"by_cache_salt":[)" + expected + "]}";
+  BOOST_REQUIRE(service.call("POST", "/quota/events", batch_text(1, events)).status == 200);
+
+  raw_client client(service.port());
+  const raw_answer list = client.ask("GET", "/quota?tier=l2");
+  BOOST_TEST(list.status == 200);
+  BOOST_TEST(list.header("content-type") == "application/json");
+  BOOST_TEST(list.header("transfer-encoding") == "chunked");
+  BOOST_TEST((list.body == expected));
+  BOOST_TEST(client.ask("GET", "/quota?tier=l1").status == 400, "the connection is in order");
+}
+
+BOOST_AUTO_TEST_CASE(a_listing_goes_on_behind_long_salts) {
+  // A turn of the lane has enough after one of them; those that come and go meanwhile may be in the list or not.
+  coordinator_fixture service;
+  constexpr int salts = 150;
+  std::string expected;
+  for (int i = 0; i < salts; ++i) {
+    const std::string salt = std::to_string(1'000 + i) + std::string(10'000, 'x');
+    BOOST_REQUIRE(service.call("PUT", "/quota/" + salt, R"({"limit_gb":2})").status == 200);
+    expected += (i == 0 ? "" : ",") + (R"({"cache_salt":")" + salt) + R"(","quota_limit_gb":2,"quota_exists":true,"usage_gb":0})";
+  }
+  const raw_answer list = service.call("GET", "/quota");
+  BOOST_TEST(list.header("transfer-encoding") == "chunked");
+  BOOST_TEST((list.body == R"({"total_gb":0,"by_cache_salt":[)" + expected + "]}"));
 }
 
 BOOST_AUTO_TEST_CASE(any_salt_may_stand_in_the_path) {

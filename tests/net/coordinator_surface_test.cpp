@@ -1,5 +1,7 @@
 // Both surfaces as one: on every port, with one page of metrics and one description, and who may use what.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <set>
 #include <sstream>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "net/coordinator_router.hpp"
 #include "net/http_router.hpp"
+#include "net/label_text.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
 #include "tests/support/net/store_fixture.hpp"
 
@@ -98,6 +101,51 @@ BOOST_AUTO_TEST_CASE(the_page_of_metrics_names_each_family_once) {
   BOOST_TEST(service.metric(R"(kvc_coordinator_salt_quota_bytes{cache_salt="s"})") == 1'073'741'824.0);
   BOOST_TEST(service.metric(R"(kvc_coordinator_heartbeat_age_seconds{instance_id="a\"b"})") >= 0);
   BOOST_TEST(service.metric(R"(kvc_http_requests_total{route="coordinator",status="2xx"})") >= -1);
+}
+
+BOOST_AUTO_TEST_CASE(the_page_of_metrics_has_a_bound_whatever_things_are_called) {
+  // A page is made at every scrape, and each name stands in many of its lines.
+  coordinator_fixture service;
+  const std::string name = std::string(40'000, 'n') + "\xC3\xA9";
+  const std::string engine = name.substr(0, 4'000);
+  const auto shown = [](const std::string& text) { return "=\"" + kvc::net::label_text(text) + "\""; };
+  for (const char* last : {"1", "2"}) {
+    service.join(name + last, 1);
+    BOOST_REQUIRE(service.call("POST", "/quota/events", batch_text(1, "", name + last)).status == 200);
+    BOOST_REQUIRE(service.call("PUT", "/quota/" + name.substr(0, 10'000) + last, R"({"limit_gb":1})").status == 200);
+    const std::string stream = R"({"endpoint":"tcp://127.0.0.1:1","type":"vLLM","modelname":"m","block_size":4,"dp_rank":0,)"
+                               R"("instance_id":")" +
+                               engine + last + R"(","tenant_id":"t)" + engine + "\"}";
+    BOOST_REQUIRE(service.call("POST", "/register", stream).status == 200);
+  }
+  const std::string page = service.call("GET", "/metrics").body;
+  std::istringstream lines(page);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  BOOST_TEST(longest < 1'000U);
+  for (const char* last : {"1", "2"}) {
+    BOOST_TEST(service.metric("kvc_coordinator_heartbeat_age_seconds{instance_id" + shown(name + last) + "}") >= 0);
+    BOOST_TEST(service.metric("kvc_coordinator_sender_seq_missing_total{instance_id" + shown(name + last) + "}") == 0);
+    BOOST_TEST(service.metric("kvc_coordinator_salt_quota_bytes{cache_salt" + shown(name.substr(0, 10'000) + last) + "}") > 0);
+    BOOST_TEST(service.metric("kvc_stream_batches_total{tenant" + shown("t" + engine) + ",instance" + shown(engine + last) +
+                              R"(,rank="0",class="engine"})") == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_server_and_salt_up_to_the_bound_has_its_line) {
+  // More of them than are written in one turn of the lane.
+  coordinator_fixture service;
+  constexpr int many = 60;
+  for (int i = 0; i < many; ++i) {
+    service.join("mp " + std::to_string(i), 1);
+    service.call("PUT", "/quota/" + std::to_string(i), R"({"limit_gb":1})");
+  }
+  const std::string page = service.call("GET", "/metrics").body;
+  for (int i = 0; i < many; ++i) {
+    BOOST_TEST(page.find("kvc_coordinator_heartbeat_age_seconds{instance_id=\"mp " + std::to_string(i) + "\"} ") != std::string::npos, i);
+    const std::string quota = "kvc_coordinator_salt_quota_bytes{cache_salt=\"" + std::to_string(i) + "\"} 1073741824\n";
+    BOOST_TEST(page.find(quota) != std::string::npos, i);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_page_of_metrics_has_no_series_twice) {
