@@ -58,7 +58,7 @@ class pool_applier final : private pool_joiner::surroundings {
   /// Takes away what it knows of `names`, which are of the event; replaces `unknown` by the rest.
   void remove(const removed_event& removed, std::span<const engine_hash> names, media_mask from, std::vector<engine_hash>& unknown,
               apply_tally& tally);
-  /// `medium`: where the object is, if the event lists no replicas.
+  /// `medium`: where the object is, if the event lists no replicas; or was, if it is gone from one medium only.
   void apply(const object_event& seen, medium_id medium, apply_tally& tally);
 
   /// See pool_joiner::clear_some; `only` empty: every partition.
