@@ -58,6 +58,8 @@ class pool_applier final : private pool_joiner::surroundings {
   /// Takes away what it knows of `names`, which are of the event; replaces `unknown` by the rest.
   void remove(const removed_event& removed, std::span<const engine_hash> names, media_mask from, std::vector<engine_hash>& unknown,
               apply_tally& tally);
+  /// Whether a block is held for an object on one of these media, in the worker's blocks under just this name.
+  [[nodiscard]] bool keeps(engine_hash name, media_mask on) const { return joiner_.keeps(name, on); }
   /// `medium`: where the object is, if the event lists no replicas; or was, if it is gone from one medium only.
   void apply(const object_event& seen, medium_id medium, apply_tally& tally);
 

@@ -87,6 +87,8 @@ class pool_joiner {
   /// A block is no longer on these media, whatever objects it is: somebody says so who names no object. False when none of it was known
   /// there.
   bool remove_block(std::uint16_t home, engine_hash name, media_mask from);
+  /// Whether `around` holds a block on one of these media under just this name, whatever home the caller has in mind.
+  [[nodiscard]] bool keeps(engine_hash held_as, media_mask on) const;
   /// Engines have told of a name that is watched in this home. Nothing happens when it no longer is.
   void tell(std::uint16_t home, engine_hash name, const name_meaning& means);
   /// Appends the names that are placed at a block, but for the name that is the block's own sequence hash.
