@@ -67,7 +67,8 @@ class pool_applier final : private pool_joiner::surroundings {
   [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
 
   void pass_time(std::chrono::steady_clock::time_point now) { joiner_.pass_time(now); }
-  /// Takes in what engines have told and what has become sure, some `budget` records at a time. True when all is done.
+  /// Takes in what engines have told, what has become sure, and what that and events have moved, some `budget` records or blocks at a
+  /// time. True when all is done.
   [[nodiscard]] bool catch_up_some(std::size_t budget, apply_tally& tally);
   /// Appends what engines have to be asked, no more than `most` names at once. True when something is left.
   bool take_questions(std::vector<name_question>& into, std::size_t most);

@@ -245,6 +245,7 @@ void pool_joiner::pass_time(time_point now) {
 }
 
 bool pool_joiner::refresh_some(std::size_t budget) {
+  if (!follow_some(budget)) return false;
   for (; to_refresh_ != 0 && budget != 0; --budget) {
     --to_refresh_;
     if (records_[to_refresh_].named != no_record) refresh(to_refresh_);
@@ -265,6 +266,7 @@ bool pool_joiner::clear_some(media_mask which, const std::function<bool(std::uin
   }
   if (to_clear_ != 0) return false;
   to_clear_ = no_record;
+  if (objects_.size() == 0) moved_.clear();  // no name is left either
   if (which == all_media && !is_meant && objects_.size() == 0) {
     layouts_.forget();
     records_made_ = 0;

@@ -44,6 +44,7 @@ void pool_joiner::link_to(std::uint32_t parent, std::uint32_t child) {
 void pool_joiner::unlink_from_parent(std::uint32_t child) {
   node& which = nodes_[child];
   if (which.parent == no_record) return;
+  if (nodes_[which.parent].next_to_follow == child) nodes_[which.parent].next_to_follow = which.next_child;
   (which.previous_child == no_record ? nodes_[which.parent].first_child : nodes_[which.previous_child].next_child) = which.next_child;
   if (which.next_child != no_record) nodes_[which.next_child].previous_child = which.previous_child;
   which.parent = no_record;
@@ -154,39 +155,52 @@ void pool_joiner::names_of(std::uint16_t home, seq_hash block, std::vector<engin
   });
 }
 
-/// Finds the place of a name anew, and of all that stands behind it; a list instead of recursion, since chains are as long as prompts.
-void pool_joiner::place(std::uint32_t first) {
-  std::vector<std::uint32_t> changed{first};
-  while (!changed.empty()) {
-    const std::uint32_t number = changed.back();
-    changed.pop_back();
-    node& which = nodes_[number];
-    where found = place_of(which);
-    const std::size_t before = which.before ? which.before->size() : 0;
-    const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block &&
-                         found.blocks.size() == before + 1 &&
-                         (before == 0 || std::equal(which.before->begin(), which.before->end(), found.blocks.begin()));
-    if (is_same) continue;
+/// Finds the place of a name anew; what stands behind it follows later. Returns how many blocks it is of.
+std::size_t pool_joiner::place(std::uint32_t number) {
+  node& which = nodes_[number];
+  where found = place_of(which);
+  const std::size_t blocks = found.blocks.size();
+  const std::size_t before = which.before ? which.before->size() : 0;
+  const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block && blocks == before + 1 &&
+                       (before == 0 || std::equal(which.before->begin(), which.before->end(), found.blocks.begin()));
+  if (is_same) return blocks;
 
-    for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
-      hold(records_[each], std::exchange(records_[each].held, media_mask{0}), holding::ends);
-    }
-    note_place(number, false);
-    if (which.is == state::doubtful) --figures_.doubtful;
-    if (found.is == state::doubtful) ++figures_.doubtful;
-    which.is = found.is;
-    set_home(which.placed_home, found.home);
-    which.block = found.blocks.back();
-    found.blocks.pop_back();
-    which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));
-    note_place(number, true);
-    for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
-      unlink(each);
-      link(each, which.is != state::placed);
-      refresh(each);
-    }
-    for (std::uint32_t child = which.first_child; child != no_record; child = nodes_[child].next_child) changed.push_back(child);
+  for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
+    hold(records_[each], std::exchange(records_[each].held, media_mask{0}), holding::ends);
   }
+  note_place(number, false);
+  if (which.is == state::doubtful) --figures_.doubtful;
+  if (found.is == state::doubtful) ++figures_.doubtful;
+  which.is = found.is;
+  set_home(which.placed_home, found.home);
+  which.block = found.blocks.back();
+  found.blocks.pop_back();
+  which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));
+  note_place(number, true);
+  for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
+    unlink(each);
+    link(each, which.is != state::placed);
+    refresh(each);
+  }
+  which.next_to_follow = which.first_child;  // all of them again, if they were in the middle of it
+  if (which.first_child != no_record && !std::exchange(which.is_followed, true)) moved_.push_back(number);
+  return blocks;
+}
+
+/// Each child of a moved name is placed, and may have been moved by that. True when none is left.
+bool pool_joiner::follow_some(std::size_t& budget) {
+  while (!moved_.empty() && budget != 0) {
+    node& moved = nodes_[moved_.front()];
+    const std::uint32_t child = moved.next_to_follow;
+    if (child != no_record) moved.next_to_follow = nodes_[child].next_child;
+    if (moved.next_to_follow == no_record) {
+      moved.is_followed = false;
+      moved_.pop_front();
+    }
+    budget -= std::min(budget, child == no_record ? 1 : place(child));
+    keep_bounds();
+  }
+  return moved_.empty();
 }
 
 }  // namespace kvc::core
