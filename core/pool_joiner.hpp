@@ -15,6 +15,7 @@
 #include "core/block_names.hpp"
 #include "core/gradual_map.hpp"
 #include "core/ids.hpp"
+#include "core/link_forest.hpp"
 #include "core/medium.hpp"
 #include "core/name_board.hpp"
 #include "core/pool_layouts.hpp"
@@ -202,6 +203,7 @@ class pool_joiner {
   surroundings* around_;
   pool_layouts layouts_;
   slab<node> nodes_;
+  link_forest chains_;  ///< of nodes behind their parents
   slab<record> records_;
   slab<object> objects_;
   gradual_map nodes_by_name_{arena_kind::objects};

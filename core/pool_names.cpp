@@ -39,11 +39,13 @@ void pool_joiner::link_to(std::uint32_t parent, std::uint32_t child) {
   nodes_[child].parent = parent;
   nodes_[child].next_child = std::exchange(nodes_[parent].first_child, child);
   if (nodes_[child].next_child != no_record) nodes_[nodes_[child].next_child].previous_child = child;
+  chains_.link(child, parent);
 }
 
 void pool_joiner::unlink_from_parent(std::uint32_t child) {
   node& which = nodes_[child];
   if (which.parent == no_record) return;
+  chains_.cut(child);
   if (nodes_[which.parent].next_to_follow == child) nodes_[which.parent].next_to_follow = which.next_child;
   (which.previous_child == no_record ? nodes_[which.parent].first_child : nodes_[which.previous_child].next_child) = which.next_child;
   if (which.next_child != no_record) nodes_[which.next_child].previous_child = which.previous_child;
@@ -55,13 +57,11 @@ void pool_joiner::unlink_from_parent(std::uint32_t child) {
 /// What an event says of the tokens of a name goes before everything else; the newest event counts.
 void pool_joiner::take_tokens(std::uint32_t number, const sighting& seen) {
   const std::uint32_t parent = seen.parent == nullptr ? no_record : node_of(seen.home, *seen.parent);
-  // Somebody's mistake, or an attack: a block that stands behind itself stands nowhere. Only what has children can.
-  for (std::uint32_t each = parent; each != no_record && nodes_[number].first_child != no_record; each = nodes_[each].parent) {
-    if (each == number) return;
-  }
-  if (parent == number) return;
   node& which = nodes_[number];
   if (which.locals && which.parent == parent && std::ranges::equal(*which.locals, seen.locals)) return;
+  // Somebody's mistake, or an attack: a block that stands behind itself stands nowhere. Only what has children can.
+  if (parent == number) return;
+  if (parent != which.parent && parent != no_record && which.first_child != no_record && chains_.is_behind(parent, number)) return;
   which.locals = std::make_unique<std::vector<local_hash>>(seen.locals.begin(), seen.locals.end());
   if (const std::uint32_t old = which.parent; old != parent) {
     unlink_from_parent(number);
@@ -161,7 +161,8 @@ std::size_t pool_joiner::place(std::uint32_t number) {
   where found = place_of(which);
   const std::size_t blocks = found.blocks.size();
   const std::size_t before = which.before ? which.before->size() : 0;
-  const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block && blocks == before + 1 &&
+  const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block &&
+                       blocks == before + 1 &&
                        (before == 0 || std::equal(which.before->begin(), which.before->end(), found.blocks.begin()));
   if (is_same) return blocks;
 
