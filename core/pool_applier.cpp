@@ -182,7 +182,10 @@ void pool_applier::apply(const object_event& said, medium_id medium, apply_tally
   if (said.what == change::stored && on == 0) on = mask_of(medium);
   if (said.what == change::removed) on = 0;
   if (on == 0) {
-    if (!joiner_.remove(seen.object, all_media) && key.form == key_form::opaque) ++tally.unplaced;
+    const bool is_one_medium = said.what == change::removed && !said.all_media;
+    const bool is_known = joiner_.knows(seen.object);
+    (void)joiner_.remove(seen.object, is_one_medium ? mask_of(medium) : all_media);
+    if (!is_known && key.form == key_form::opaque) ++tally.unplaced;
     return;
   }
   const bool has_name = said.name || key.form != key_form::opaque;

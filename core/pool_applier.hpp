@@ -58,14 +58,17 @@ class pool_applier final : private pool_joiner::surroundings {
   /// Takes away what it knows of `names`, which are of the event; replaces `unknown` by the rest.
   void remove(const removed_event& removed, std::span<const engine_hash> names, media_mask from, std::vector<engine_hash>& unknown,
               apply_tally& tally);
-  /// `medium`: where the object is, if the event lists no replicas.
+  /// Whether a block is held for an object on one of these media, in the worker's blocks under just this name.
+  [[nodiscard]] bool keeps(engine_hash name, media_mask on) const { return joiner_.keeps(name, on); }
+  /// `medium`: where the object is, if the event lists no replicas; or was, if it is gone from one medium only.
   void apply(const object_event& seen, medium_id medium, apply_tally& tally);
 
   /// See pool_joiner::clear_some; `only` empty: every partition.
   [[nodiscard]] bool clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
 
   void pass_time(std::chrono::steady_clock::time_point now) { joiner_.pass_time(now); }
-  /// Takes in what engines have told and what has become sure, some `budget` records at a time. True when all is done.
+  /// Takes in what engines have told, what has become sure, and what that and events have moved, some `budget` records or blocks at a
+  /// time. True when all is done.
   [[nodiscard]] bool catch_up_some(std::size_t budget, apply_tally& tally);
   /// Appends what engines have to be asked, no more than `most` names at once. True when something is left.
   bool take_questions(std::vector<name_question>& into, std::size_t most);

@@ -126,6 +126,16 @@ bool pool_joiner::remove_block(std::uint16_t home, engine_hash name, media_mask 
   return !those.empty();
 }
 
+/// Other homes, layouts and places within an object change the name, see held_name: by chance only would that meet another's.
+bool pool_joiner::keeps(engine_hash held_as, media_mask on) const {
+  const std::uint32_t* const known = nodes_by_name_.find(key_of(0, held_as));
+  if (known == nullptr) return false;
+  for (std::uint32_t each = nodes_[*known].first_record; each != no_record; each = records_[each].next) {
+    if (records_[each].layout == 0) return (records_[each].held & on) != 0;
+  }
+  return false;
+}
+
 void pool_joiner::set_media(std::uint32_t number, media_mask media) {
   object& which = objects_[number];
   record& in = records_[which.in];
@@ -235,6 +245,7 @@ void pool_joiner::pass_time(time_point now) {
 }
 
 bool pool_joiner::refresh_some(std::size_t budget) {
+  if (!follow_some(budget)) return false;
   for (; to_refresh_ != 0 && budget != 0; --budget) {
     --to_refresh_;
     if (records_[to_refresh_].named != no_record) refresh(to_refresh_);
@@ -255,6 +266,7 @@ bool pool_joiner::clear_some(media_mask which, const std::function<bool(std::uin
   }
   if (to_clear_ != 0) return false;
   to_clear_ = no_record;
+  if (objects_.size() == 0) moved_.clear();  // no name is left either
   if (which == all_media && !is_meant && objects_.size() == 0) {
     layouts_.forget();
     records_made_ = 0;

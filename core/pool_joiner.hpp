@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "core/block_names.hpp"
 #include "core/gradual_map.hpp"
 #include "core/ids.hpp"
+#include "core/link_forest.hpp"
 #include "core/medium.hpp"
 #include "core/name_board.hpp"
 #include "core/pool_layouts.hpp"
@@ -28,6 +30,8 @@ namespace kvc::core {
 /// where the name may be one, as its own sequence hash. Objects of one name and one layout are a *record*. A record that is placed and has
 /// all parts its layout needs on one medium is held there in the index; if it has them all, but on several media, it is held on the medium
 /// `mixed`. A name that engines use for different blocks is held nowhere. What is known of a name stays while the pool has an object of it.
+/// A name whose place changes is moved at once; those behind it follow in `refresh_some`, and are held where they were until their turn
+/// comes: one event may move a whole chain, and chains are as long as prompts. When that is done each is where its parent's place puts it.
 /// Bounds: `max_objects`, and `max_waiting` records whose name is not placed; those told of least recently go first, are counted, and come
 /// back when the store tells of them again. Pure; one owner.
 class pool_joiner {
@@ -87,13 +91,16 @@ class pool_joiner {
   /// A block is no longer on these media, whatever objects it is: somebody says so who names no object. False when none of it was known
   /// there.
   bool remove_block(std::uint16_t home, engine_hash name, media_mask from);
+  /// Whether `around` holds a block on one of these media under just this name, whatever home the caller has in mind.
+  [[nodiscard]] bool keeps(engine_hash held_as, media_mask on) const;
   /// Engines have told of a name that is watched in this home. Nothing happens when it no longer is.
   void tell(std::uint16_t home, engine_hash name, const name_meaning& means);
   /// Appends the names that are placed at a block, but for the name that is the block's own sequence hash.
   void names_of(std::uint16_t home, seq_hash block, std::vector<engine_hash>& into) const;
 
   void pass_time(time_point now);
-  /// Brings the index up to what the layouts have become, looking at no more than `budget` records. True when it is.
+  /// Brings the index up to what the layouts and the places of parents have become, looking at about `budget` records or blocks. True when
+  /// it is.
   [[nodiscard]] bool refresh_some(std::size_t budget);
 
   /// Forgets what is on these media in the homes that `is_meant` accepts, looking at no more than `budget` records per call. True when
@@ -127,6 +134,7 @@ class pool_joiner {
     std::uint32_t first_child = no_record;
     std::uint32_t next_child = no_record;
     std::uint32_t previous_child = no_record;
+    std::uint32_t next_to_follow = no_record;  ///< the child from which on they have not yet followed it to where it is
     std::uint32_t first_record = no_record;
     std::uint16_t home = 0;  ///< where it is watched
     std::uint16_t told_home = 0;
@@ -134,6 +142,7 @@ class pool_joiner {
     state is = state::waiting;
     bool may_be_sequence = false;
     bool is_watched = false;
+    bool is_followed = false;  ///< it is in `moved_`
   };
   struct record {
     std::uint32_t named = no_record;  ///< its node; none: not in use
@@ -174,7 +183,8 @@ class pool_joiner {
   void take_tokens(std::uint32_t number, const sighting& seen);
   void watch(std::uint32_t number);
   [[nodiscard]] where place_of(const node& which) const;
-  void place(std::uint32_t first);
+  std::size_t place(std::uint32_t number);
+  [[nodiscard]] bool follow_some(std::size_t& budget);
   void note_place(std::uint32_t number, bool is_there);
   void link_to(std::uint32_t parent, std::uint32_t child);
   void unlink_from_parent(std::uint32_t child);
@@ -193,12 +203,16 @@ class pool_joiner {
   surroundings* around_;
   pool_layouts layouts_;
   slab<node> nodes_;
+  link_forest chains_;  ///< of nodes behind their parents
   slab<record> records_;
   slab<object> objects_;
   gradual_map nodes_by_name_{arena_kind::objects};
   gradual_map objects_by_id_{arena_kind::objects};
   std::vector<std::size_t> home_users_{0};  ///< by home: how often nodes name it
   block_names nodes_by_block_;  ///< of placed nodes, where the name is not the block itself
+  /// Names whose children have still to follow; numbers that are not, or mean another name by now, lead to nothing. First come, first
+  /// served: what was moved twice, above and below, is mostly passed once.
+  std::deque<std::uint32_t> moved_;
   order waiting_;
   order placed_;
   std::uint32_t records_made_ = 0;  ///< one past the highest number of a record

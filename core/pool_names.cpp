@@ -39,11 +39,14 @@ void pool_joiner::link_to(std::uint32_t parent, std::uint32_t child) {
   nodes_[child].parent = parent;
   nodes_[child].next_child = std::exchange(nodes_[parent].first_child, child);
   if (nodes_[child].next_child != no_record) nodes_[nodes_[child].next_child].previous_child = child;
+  chains_.link(child, parent);
 }
 
 void pool_joiner::unlink_from_parent(std::uint32_t child) {
   node& which = nodes_[child];
   if (which.parent == no_record) return;
+  chains_.cut(child);
+  if (nodes_[which.parent].next_to_follow == child) nodes_[which.parent].next_to_follow = which.next_child;
   (which.previous_child == no_record ? nodes_[which.parent].first_child : nodes_[which.previous_child].next_child) = which.next_child;
   if (which.next_child != no_record) nodes_[which.next_child].previous_child = which.previous_child;
   which.parent = no_record;
@@ -54,13 +57,11 @@ void pool_joiner::unlink_from_parent(std::uint32_t child) {
 /// What an event says of the tokens of a name goes before everything else; the newest event counts.
 void pool_joiner::take_tokens(std::uint32_t number, const sighting& seen) {
   const std::uint32_t parent = seen.parent == nullptr ? no_record : node_of(seen.home, *seen.parent);
-  // Somebody's mistake, or an attack: a block that stands behind itself stands nowhere. Only what has children can.
-  for (std::uint32_t each = parent; each != no_record && nodes_[number].first_child != no_record; each = nodes_[each].parent) {
-    if (each == number) return;
-  }
-  if (parent == number) return;
   node& which = nodes_[number];
   if (which.locals && which.parent == parent && std::ranges::equal(*which.locals, seen.locals)) return;
+  // Somebody's mistake, or an attack: a block that stands behind itself stands nowhere. Only what has children can.
+  if (parent == number) return;
+  if (parent != which.parent && parent != no_record && which.first_child != no_record && chains_.is_behind(parent, number)) return;
   which.locals = std::make_unique<std::vector<local_hash>>(seen.locals.begin(), seen.locals.end());
   if (const std::uint32_t old = which.parent; old != parent) {
     unlink_from_parent(number);
@@ -154,39 +155,53 @@ void pool_joiner::names_of(std::uint16_t home, seq_hash block, std::vector<engin
   });
 }
 
-/// Finds the place of a name anew, and of all that stands behind it; a list instead of recursion, since chains are as long as prompts.
-void pool_joiner::place(std::uint32_t first) {
-  std::vector<std::uint32_t> changed{first};
-  while (!changed.empty()) {
-    const std::uint32_t number = changed.back();
-    changed.pop_back();
-    node& which = nodes_[number];
-    where found = place_of(which);
-    const std::size_t before = which.before ? which.before->size() : 0;
-    const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block &&
-                         found.blocks.size() == before + 1 &&
-                         (before == 0 || std::equal(which.before->begin(), which.before->end(), found.blocks.begin()));
-    if (is_same) continue;
+/// Finds the place of a name anew; what stands behind it follows later. Returns how many blocks it is of.
+std::size_t pool_joiner::place(std::uint32_t number) {
+  node& which = nodes_[number];
+  where found = place_of(which);
+  const std::size_t blocks = found.blocks.size();
+  const std::size_t before = which.before ? which.before->size() : 0;
+  const bool is_same = found.is == which.is && found.home == which.placed_home && found.blocks.back() == which.block &&
+                       blocks == before + 1 &&
+                       (before == 0 || std::equal(which.before->begin(), which.before->end(), found.blocks.begin()));
+  if (is_same) return blocks;
 
-    for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
-      hold(records_[each], std::exchange(records_[each].held, media_mask{0}), holding::ends);
-    }
-    note_place(number, false);
-    if (which.is == state::doubtful) --figures_.doubtful;
-    if (found.is == state::doubtful) ++figures_.doubtful;
-    which.is = found.is;
-    set_home(which.placed_home, found.home);
-    which.block = found.blocks.back();
-    found.blocks.pop_back();
-    which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));
-    note_place(number, true);
-    for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
-      unlink(each);
-      link(each, which.is != state::placed);
-      refresh(each);
-    }
-    for (std::uint32_t child = which.first_child; child != no_record; child = nodes_[child].next_child) changed.push_back(child);
+  for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
+    hold(records_[each], std::exchange(records_[each].held, media_mask{0}), holding::ends);
   }
+  note_place(number, false);
+  if (which.is == state::doubtful) --figures_.doubtful;
+  if (found.is == state::doubtful) ++figures_.doubtful;
+  which.is = found.is;
+  set_home(which.placed_home, found.home);
+  which.block = found.blocks.back();
+  found.blocks.pop_back();
+  which.before = found.blocks.empty() ? nullptr : std::make_unique<std::vector<seq_hash>>(std::move(found.blocks));
+  note_place(number, true);
+  for (std::uint32_t each = which.first_record; each != no_record; each = records_[each].next) {
+    unlink(each);
+    link(each, which.is != state::placed);
+    refresh(each);
+  }
+  which.next_to_follow = which.first_child;  // all of them again, if they were in the middle of it
+  if (which.first_child != no_record && !std::exchange(which.is_followed, true)) moved_.push_back(number);
+  return blocks;
+}
+
+/// Each child of a moved name is placed, and may have been moved by that. True when none is left.
+bool pool_joiner::follow_some(std::size_t& budget) {
+  while (!moved_.empty() && budget != 0) {
+    node& moved = nodes_[moved_.front()];
+    const std::uint32_t child = moved.next_to_follow;
+    if (child != no_record) moved.next_to_follow = nodes_[child].next_child;
+    if (moved.next_to_follow == no_record) {
+      moved.is_followed = false;
+      moved_.pop_front();
+    }
+    budget -= std::min(budget, child == no_record ? 1 : place(child));
+    keep_bounds();
+  }
+  return moved_.empty();
 }
 
 }  // namespace kvc::core

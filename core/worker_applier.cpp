@@ -148,13 +148,18 @@ bool worker_applier::remove_some(const removed_event& removed, std::size_t& next
   const bool is_all = next == removed.hashes.size();
   const std::span<const engine_hash> counted = uncounted_.remove(hashes, scope.group, media);
   if (!removed.all_media) hashes = counted;  // else what is tracked on one medium may count on another
+  apply_tally each_medium;
   if (pool_) {
     pool_->remove(removed, hashes, removed.all_media ? all_media : media, left_, tally);
     if (left_.empty()) return is_all;
+    // What is left may be of blocks that no object keeps (see store_some), but never what an object keeps that was not meant. With a key,
+    // only names by the standard can be of such blocks.
+    const bool may_be_plain = scope.object_key.empty() || scope.names_span_groups || speaks_standard();
+    each_medium.unknown_removals +=
+        std::erase_if(left_, [&](engine_hash name) { return !may_be_plain || pool_->keeps(in_group(name, scope), media); });
     hashes = left_;
   }
   const lane_blocks::removal_scope from = removal_scope_of(scope);
-  apply_tally each_medium;
   for (unsigned rest = media; rest != 0; rest &= rest - 1) {
     const auto medium = static_cast<medium_id>(std::countr_zero(rest));
     remove_blocks(names_in_group(hashes, scope), medium, from, each_medium);

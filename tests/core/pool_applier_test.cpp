@@ -132,6 +132,7 @@ BOOST_AUTO_TEST_CASE(tokens_need_nobody) {
   store.apply(told("key_2", 2, 1, {3, 4}));
   BOOST_TEST(at.depth(idle, {1, 2, 3, 4}) == 0U);
   store.apply(told("key_1", 1, {}, {1, 2}));
+  at.settle();
   BOOST_TEST(at.depth(idle, {1, 2, 3, 4}) == 2U);
   store.apply(listed_of("key_1", {medium_id::disk}));  // an update tells the key only
   BOOST_TEST(at.depth(idle, {1, 2, 3, 4}, disk) == 1U);

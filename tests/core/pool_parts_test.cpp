@@ -198,6 +198,37 @@ BOOST_AUTO_TEST_CASE(media_are_those_on_which_all_parts_are) {
   BOOST_TEST(at.depth(idle, {1, 2}) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(an_object_that_leaves_one_medium_stays_on_the_others) {
+  // A store that writes a block back and then lets go of its memory says so of that medium: the copy on disk still saves a prefill.
+  scene at;
+  auto& engine = at.engine("a");
+  auto& idle = at.engine("b");
+  auto& store = at.pool(1);
+  engine.apply(store_of({11}, {1, 2}));
+  const auto gone_from = [](medium_id medium) {
+    event made = object_of(vllm_key(11), change::removed, medium);
+    std::get<object_event>(made).all_media = false;
+    return made;
+  };
+  store.apply(object_of(vllm_key(11), change::stored, medium_id::cpu));
+  store.apply(object_of(vllm_key(11), change::stored, medium_id::disk));
+  at.settle();
+
+  store.apply(gone_from(medium_id::cpu));
+  BOOST_TEST(at.depth(idle, {1, 2}, cpu) == 0U);
+  BOOST_TEST(at.depth(idle, {1, 2}, disk) == 1U);
+  store.apply(gone_from(medium_id::cpu));  // told twice
+  BOOST_TEST(at.depth(idle, {1, 2}, disk) == 1U);
+  store.apply(gone_from(medium_id::disk));
+  BOOST_TEST(at.depth(idle, {1, 2}) == 0U);
+  BOOST_TEST(store.applier->pooled().objects == 0U);
+
+  store.apply(object_of(vllm_key(11), change::stored, medium_id::cpu));
+  store.apply(object_of(vllm_key(11), change::stored, medium_id::disk));
+  store.apply(object_of(vllm_key(11), change::removed, medium_id::cpu));  // the first master names a medium and means all
+  BOOST_TEST(store.applier->pooled().objects == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
