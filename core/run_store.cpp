@@ -73,6 +73,22 @@ std::span<const std::uint64_t> settled_blocks(run& visited) {
   return visited.blocks();
 }
 
+/// Ends the caller's visit of a run that he pins in another way as well, unless it is kept.
+class visit_guard {
+ public:
+  explicit visit_guard(run& visited) noexcept : visited_(&visited) {}
+  visit_guard(const visit_guard&) = delete;
+  visit_guard& operator=(const visit_guard&) = delete;
+  ~visit_guard() {
+    // Releasing: who sees no visit sees what was noted during it (see `try_cut`).
+    if (visited_ != nullptr) visited_->pins.fetch_sub(run::one_visit, std::memory_order_release);
+  }
+  void keep() noexcept { visited_ = nullptr; }
+
+ private:
+  run* visited_;
+};
+
 held_bits* make_bits(std::uint32_t slot, std::uint32_t words, const held_bits* from) {
   auto* made = new (arena_take(arena_kind::holes, sizeof(held_bits) + words * sizeof(std::uint64_t))) held_bits;
   made->slot = slot;
@@ -212,37 +228,36 @@ run_stretch run_store::find_or_make(run_place behind, std::span<const local_hash
   run* const in = behind.in;
   if (in == nullptr) return hang(behind, first_in_sequence(locals[0]), locals);
   const std::uint32_t next = behind.offset + 1;
+  // Until a child that is hung here has been noted, only the visit keeps the run from being cut off where it stands; `append` would not
+  // look for that child then. So the visit ends last, also by an exception, unless it is the answer's.
   in->pins.fetch_add(run::one_visit, std::memory_order_seq_cst);
+  visit_guard visit(*in);
   auto blocks = settled_blocks(*in);
   if (next == blocks.size()) {
     if (next == max_run_blocks) (void)seq_hash_at(*in, behind.offset, seed_);  // all marks of the run, which would take long under the lock
     const std::lock_guard lock(in->lock);
     blocks = in->blocks();
-    if (next == blocks.size()) {
-      if (in->has_tail_children) {
-        const run_stretch child = join_child(behind, hash_behind(*in, behind.offset, locals[0]), locals);
-        if (child.in != nullptr) in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);
-        if (child.count != 0) return child;
-        if (child.in != nullptr) {
-          leave(child.in);
-          return {};
-        }
+    if (next == blocks.size() && in->has_tail_children) {
+      const run_stretch child = join_child(behind, hash_behind(*in, behind.offset, locals[0]), locals);
+      if (child.count != 0) return child;
+      if (child.in != nullptr) {
+        leave(child.in);
+        return {};
       }
-      if (next < max_run_blocks) {
-        const auto count = std::min(narrow(locals.size()), max_run_blocks - next);
-        append(*in, locals.first(count));
-        return {in, next, count};
-      }
-      in->has_tail_children = true;
-      in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);
-      return hang(behind, hash_behind(*in, behind.offset, locals[0]), locals);
     }
+    if (next == blocks.size() && next < max_run_blocks) {
+      const auto count = std::min(narrow(locals.size()), max_run_blocks - next);
+      append(*in, locals.first(count));
+      visit.keep();
+      return {in, next, count};
+    }
+    if (next == blocks.size()) in->has_tail_children = true;
   }
-  if (blocks[next] == locals[0].get()) {
+  if (next < blocks.size() && blocks[next] == locals[0].get()) {
     const auto rest = blocks.subspan(next);
+    visit.keep();
     return {in, next, narrow(common_prefix(rest.data(), bare(locals), std::min(rest.size(), locals.size())))};
   }
-  in->pins.fetch_sub(run::one_visit, std::memory_order_relaxed);  // the caller's pin remains
   return hang(behind, hash_behind(*in, behind.offset, locals[0]), locals);
 }
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <random>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "core/block_hasher.hpp"
@@ -199,6 +200,41 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_behind_a_block_can_be_cut_off) {
   for (std::uint32_t i = 0; i < expected.size(); ++i) BOOST_REQUIRE(seq_hash_at(*whole.in, i, seed) == rolled[i]);
   store.give_back(*whole.in, cell);
   for (const run_stretch& each : {whole, child, again, other}) store.leave(each.in);
+  BOOST_TEST(store.blocks() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_cut_off_where_somebody_is_about_to_hang_a_child) {
+  // Else the run grows on with the very block that the child begins with, and queries find the holders of one of the two only.
+  const quiescent_scope working;
+  core::run_store store(seed);
+  const run_stretch whole = store.follow({}, chain({1, 2, 3, 10, 11, 12}));
+  core::run_store::use(*whole.in);
+  store.leave(whole.in);
+  // Whoever hangs 50 behind 3 stops half way: he finds another run with the same hash, which is being cut off for as long as it takes here.
+  const run_stretch twin = store.follow({}, chain({77}));
+  whole.in->child_filter.fetch_or(run::filter_bit(2, 50));
+  store.directory().erase(twin.in);
+  twin.in->first_hash = roll(seq_hash_at(*whole.in, 2, seed), local_hash{50U}, seed);
+  BOOST_REQUIRE(store.directory().add(twin.in) == twin.in);
+  twin.in->lock.lock();
+  twin.in->is_being_cut = true;
+  run_stretch hung;
+  std::jthread other_lane([&] {
+    const quiescent_scope working_too;
+    hung = store.follow({whole.in, 2}, chain({50, 51}));
+  });
+  while (twin.in->pins.load() == run::one_visit) std::this_thread::yield();
+
+  BOOST_TEST(!store.try_cut(*whole.in, 3, 0));
+  BOOST_TEST(whole.in->blocks().size() == 6U);
+
+  twin.in->is_being_cut = false;
+  twin.in->lock.unlock();
+  other_lane.join();
+  BOOST_TEST(hung.in == nullptr);              // two prefixes, one hash
+  BOOST_TEST(store.try_cut(*whole.in, 3, 0));  // he is gone, and so is his visit
+  store.leave(twin.in);
+  store.end_use(whole.in);
   BOOST_TEST(store.blocks() == 0U);
 }
 
