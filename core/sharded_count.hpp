@@ -15,7 +15,8 @@ namespace kvc::core {
   return mine;
 }
 
-/// A count that goes up and down on any lane and is read now and then: reading adds up the shards and is approximate while lanes write.
+/// A count that goes up and down on any lane and is read now and then: reading adds up the shards and is approximate while lanes write, but
+/// never below zero, although what one thread takes away may be seen before another thread's adding of it.
 ///
 /// The first threads of a process, as many as there are shards, have a word to themselves each, and write it without a locked instruction,
 /// which would wait for every write before it, to lines of new memory mostly; whoever comes later shares a word with others.
@@ -34,7 +35,7 @@ class sharded_count {
   [[nodiscard]] std::size_t sum() const noexcept {
     std::size_t all = 0;
     for (const shard& each : shards_) all += each.own.load(std::memory_order_relaxed) + each.shared.load(std::memory_order_relaxed);
-    return all;  // a word alone may have wrapped below zero; the sum is right modulo 2^64
+    return static_cast<std::ptrdiff_t>(all) < 0 ? 0 : all;  // words may have wrapped below zero; the sum is right modulo 2^64
   }
 
  private:

@@ -29,6 +29,15 @@ BOOST_AUTO_TEST_CASE(what_many_threads_add_and_take_away_sums_up) {
   BOOST_TEST(count.sum() == threads * rounds * 3 - threads / 2 * rounds * 5);
 }
 
+BOOST_AUTO_TEST_CASE(a_sum_is_never_below_zero) {
+  // A reader may see what is taken away in one shard before it sees what was added in another.
+  core::sharded_count count;
+  count.subtract(5);
+  BOOST_TEST(count.sum() == 0U);
+  count.add(7);
+  BOOST_TEST(count.sum() == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test
