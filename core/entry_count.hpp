@@ -28,7 +28,7 @@ class entry_count {
 
  private:
   mutable std::mutex changing_;
-  std::vector<std::weak_ptr<const part>> parts_;
+  std::vector<std::weak_ptr<const part>> parts_;  ///< up to some twice as many as are kept; those that are gone go later
 };
 
 }  // namespace kvc::core
