@@ -1,5 +1,9 @@
 #include "core/cell_sweep.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
@@ -123,6 +127,36 @@ const sweep_function best = best_sweep();
 
 void sweep_cells(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full, std::uint64_t* partial) noexcept {
   best(cells, count, length, full, partial);
+}
+
+reaching_slots find_reaching(const run& in, std::uint32_t length, std::uint32_t enough) noexcept {
+  constexpr std::uint32_t at_once = 512;
+  reaching_slots found;
+  const auto look_at = [&](const sparse_cell* cells, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count && found.count < enough; ++i) {
+      const std::uint32_t value = cells[i].load(std::memory_order_acquire);
+      if (cell_word(static_cast<std::uint16_t>(value & ((1U << cell_word::width) - 1))).cutoff() < length) continue;
+      ++found.count;
+      found.last = value >> cell_word::width;
+    }
+  };
+  look_at(in.cells.data(), run::inline_cells);
+  const cell_chunk* chunk = in.more.load(std::memory_order_acquire);
+  for (; chunk != nullptr && found.count < enough; chunk = chunk->next.load(std::memory_order_acquire)) {
+    if (!chunk->is_dense) look_at(chunk->sparse(), chunk->count);
+    for (std::uint32_t from = 0; chunk->is_dense && from < chunk->count && found.count < enough; from += at_once) {
+      std::array<std::uint64_t, at_once / 64> full{};
+      std::array<std::uint64_t, at_once / 64> partial;
+      sweep_cells(chunk->dense() + from, std::min(at_once, chunk->count - from), length, full.data(), partial.data());
+      for (std::uint32_t word = 0; word < full.size(); ++word) {
+        if (full[word] == 0) continue;
+        found.count += static_cast<std::uint32_t>(std::popcount(full[word]));
+        found.last = chunk->first_slot + from + word * 64 + static_cast<std::uint32_t>(std::countr_zero(full[word]));
+      }
+    }
+  }
+  found.count = std::min(found.count, enough);
+  return found;
 }
 
 }  // namespace kvc::core

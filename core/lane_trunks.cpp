@@ -1,6 +1,7 @@
 // How lane_holdings keeps trunks whole and dead ends short: cutting runs off where nobody holds them any more, or where one worker can move.
 #include <algorithm>
 
+#include "core/cell_sweep.hpp"
 #include "core/lane_holdings.hpp"
 #include "core/quiescence.hpp"
 
@@ -18,13 +19,7 @@ void lane_holdings::make_way(run_store& store, run_place behind, std::span<const
   if (length >= blocks.size() || blocks[length] == locals[0].get()) return;
   // The first branch at this block only: where many branch off, as behind a system prompt, moving each in turn would cost more than it gives.
   if (in.child_end.load(std::memory_order_acquire) >= length) return;
-  std::uint32_t slot = no_slot;
-  std::size_t holders = 0;
-  in.each_cell([&](std::uint32_t whose, cell_word word) {
-    if (word.cutoff() <= length) return;
-    slot = whose;
-    ++holders;
-  });
+  const auto [holders, slot] = find_reaching(in, length + 1, 2);
   if (holders == 0) {
     if (store.try_cut(in, length, visits)) forget_names_behind(store, in, length);
   } else if (holders == 1 && blocks.size() - length <= longest_moved_tail) {
@@ -58,7 +53,10 @@ void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
   if (!may_be_dead_end(of, old_cutoff, of.cutoff)) return;
   const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
   std::uint32_t needed = std::max<std::uint32_t>(in.child_end.load(std::memory_order_acquire), 1);
-  in.each_cell([&](std::uint32_t, cell_word word) { needed = std::max(needed, word.has_more() ? blocks : word.cutoff()); });
+  if (needed > blocks / 2 || in.holes.load(std::memory_order_acquire) != nullptr) return;
+  // Mostly somebody reaches as far still, which may be told by one cell of many thousands.
+  if (find_reaching(in, blocks / 2 + 1, 1).count != 0) return;
+  in.each_cell([&](std::uint32_t, cell_word word) { needed = std::max(needed, word.cutoff()); });
   if (needed > blocks / 2 || !of.store->try_cut(in, needed, 0)) return;
   forget_names_behind(*of.store, in, needed);
 }

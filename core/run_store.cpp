@@ -7,6 +7,7 @@
 
 #include "core/arena.hpp"
 #include "core/block_hasher.hpp"
+#include "core/cell_sweep.hpp"
 #include "core/hash_compare.hpp"
 #include "core/quiescence.hpp"
 
@@ -358,7 +359,10 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   // Whoever joins blocks of a run visits it first and looks at the flag then: either the visit is seen here, or the joiner waits for the lock.
   in.is_being_cut.store(true, std::memory_order_seq_cst);
   bool is_free = in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
-  in.each_cell([&](std::uint32_t whose, cell_word word) { is_free = is_free && !word.has_more() && (word.cutoff() <= length || whose == slot); });
+  if (is_free) {  // cells that have more have records, of which there are none
+    const reaching_slots holders = find_reaching(in, length + 1, 2);
+    is_free = holders.count == 0 || (holders.count == 1 && holders.last == slot);
+  }
   if (is_free && slot != no_slot) {
     const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
     const seq_hash first = hash_behind(in, length - 1, tail[0]);

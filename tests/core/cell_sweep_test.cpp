@@ -1,9 +1,14 @@
 #include "core/cell_sweep.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include "core/quiescence.hpp"
+#include "core/run_store.hpp"
 
 namespace kvc::test {
 
@@ -43,6 +48,34 @@ BOOST_AUTO_TEST_CASE(a_cell_is_full_partial_or_neither) {
   sweep_cells(cells.data(), cells.size(), 5, &full, &partial);
   BOOST_TEST(full == 1U);
   BOOST_TEST(partial == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(who_reaches_is_found_wherever_his_cell_is) {
+  // Beside the run, in a list, or in one of several tables; compared with a look at every cell.
+  constexpr std::uint64_t first_seed = 20'261'127;
+  for (std::uint64_t seed = first_seed; seed < first_seed + 40; ++seed) {
+    std::mt19937_64 random(seed);
+    const quiescent_scope working;
+    core::run_store store(1);
+    const std::vector<local_hash> blocks(100, local_hash{1U});
+    const run_stretch only = store.follow({}, blocks);
+    for (std::uint32_t left = 1U << random() % 12; left != 0; --left) {
+      const std::uint32_t slot = store.slots().take(worker_id{left}, medium_id::gpu);
+      if (random() % 3 != 0) (void)store.take_cell(*only.in, slot, cell_word(static_cast<std::uint32_t>(random() % 30 == 0 ? 60 : 20), false));
+    }
+    for (const std::uint32_t length : {1U, 20U, 21U, 60U, 61U}) {
+      std::vector<std::uint32_t> reaching;
+      only.in->each_cell([&](std::uint32_t slot, cell_word word) {
+        if (word.cutoff() >= length) reaching.push_back(slot);
+      });
+      for (const std::uint32_t enough : {1U, 2U, 100'000U}) {
+        const reaching_slots found = find_reaching(*only.in, length, enough);
+        BOOST_TEST(found.count == std::min<std::size_t>(reaching.size(), enough), "seed " << seed << ", length " << length);
+        if (!reaching.empty()) BOOST_TEST((std::ranges::find(reaching, found.last) != reaching.end()), "seed " << seed);
+      }
+    }
+    store.leave(only.in);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
