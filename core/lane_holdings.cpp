@@ -226,16 +226,19 @@ bool lane_holdings::hold_plain(std::uint32_t which, std::uint64_t space, std::ui
 void lane_holdings::release_plain(std::uint32_t which, std::uint32_t offset) {
   holding& in = all_[which];
   if (!in.more && offset + 1 == in.cutoff) {
-    // When the last user of a list lets go of its blocks, the list is about to be closed, and every name of it looked up once more.
-    const naming& list = names_->at(in.list);
-    if (list.users == 1) names_->prefetch(list.space, list.names[offset - list.first]);
-    --in.cutoff;
-    publish(in);
-  } else {
-    record(in, offset);
-    in.more->plain[offset / 64] &= ~(std::uint64_t{1} << (offset % 64));
-    change(in, offset, in.more->odd.contains(offset));
+    release_plain_from(which, offset);
+    return;
   }
+  record(in, offset);
+  in.more->plain[offset / 64] &= ~(std::uint64_t{1} << (offset % 64));
+  change(in, offset, in.more->odd.contains(offset));
+  if (!in.more) trim(in);
+}
+
+/// A record has ended because blocks were let go of: as after moving a cutoff, nobody may need what is behind it now.
+void lane_holdings::trim(holding& of) {
+  if (of.cutoff != 0 && of.list != holding::no_list && names_->at(of.list).users == 1) names_->shorten(of.list, of.cutoff);
+  cut_dead_end(of, max_run_blocks);
 }
 
 std::uint32_t lane_holdings::tail_of(std::uint32_t which, std::uint32_t offset, std::span<const engine_hash> names) const {
@@ -294,6 +297,7 @@ void lane_holdings::release_odd(std::uint32_t which, std::uint32_t offset) {
   if (--found->second != 0) return;
   in.more->odd.erase(found);
   change(in, offset, bit_of(in.more->plain, offset));
+  if (!in.more) trim(in);
 }
 
 std::vector<std::uint32_t> lane_holdings::used() const {

@@ -176,6 +176,7 @@ class lane_holdings {
 
   [[nodiscard]] static bool may_be_dead_end(const holding& of, std::uint32_t old_cutoff, std::uint32_t cutoff);
   void cut_dead_end(holding& of, std::uint32_t old_cutoff);
+  void trim(holding& of);
   void forget_names_behind(const run_store& store, const run& in, std::uint32_t length);
   void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
   [[nodiscard]] bool note_holding(run* in, medium_id medium, std::uint32_t which);

@@ -10,7 +10,7 @@ namespace kvc::core {
 
 /// Removes the first of `names` and as many of the next as go with it by moving one cutoff; 0 when it is not that simple.
 std::size_t lane_blocks::remove_tail(std::span<const engine_hash> names, medium_id medium, const removal_scope& from, apply_tally& tally) {
-  if (!odd_.empty()) return 0;
+  // Odd names need no looking out for: what a holding without exceptions holds is plain, and a name that is plain is not odd.
   const auto hit = holdings_.find_plain_on(space_, names[0], medium);
   if (hit.which == lane_holdings::none) return 0;
   if (!is_within(holdings_.at(hit.which).home, from)) return 0;

@@ -51,6 +51,7 @@ void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
   const quiescent_scope reading;  // another lane may put a wider column in its place just now
   run& in = *of.in;
   if (!may_be_dead_end(of, old_cutoff, of.cutoff)) return;
+  if (of.cutoff == 0 && in.users() == 1) return;  // the run is about to go
   const auto blocks = static_cast<std::uint32_t>(in.blocks().size());
   std::uint32_t needed = std::max<std::uint32_t>(in.child_end.load(std::memory_order_acquire), 1);
   if (needed > blocks / 2 || in.holes.load(std::memory_order_acquire) != nullptr) return;

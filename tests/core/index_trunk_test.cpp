@@ -160,6 +160,38 @@ BOOST_AUTO_TEST_CASE(what_the_last_holder_lets_go_of_is_not_kept) {
   BOOST_TEST(all.depth(0, trunk(1'000)) == 1'000U);
 }
 
+BOOST_AUTO_TEST_CASE(one_odd_name_elsewhere_keeps_nobody_from_cutting_dead_ends) {
+  // A block told of twice by a publisher that counts copies is enough; the removals come in one event.
+  fleet all(1);
+  store_step twice;
+  twice.names = {engine_hash{7}};
+  twice.locals = {local_hash{7}};
+  all.workers[0]->store(twice);
+  all.workers[0]->store(twice);
+  all.store(0, 1'000, 1);
+  std::vector<engine_hash> gone{engine_hash{fleet::own_name(0, 0)}};
+  for (std::uint64_t i = 1'000; i-- > 10;) gone.emplace_back(trunk_name + i);
+  all.workers[0]->remove(gone, medium_id::gpu);
+
+  BOOST_TEST(all.index().blocks() == 11U);
+  BOOST_TEST(all.lane->names() <= 11U);
+  BOOST_TEST(all.depth(0, trunk(1'000)) == 10U);
+  BOOST_TEST(all.depth(0, {local_hash{7}}) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_let_go_of_in_any_order_is_not_kept_either) {
+  // The end of a run goes block by block, from somewhere in the midst of it, and in the end one cutoff tells all again.
+  fleet all(1);
+  all.store(0, 1'000, 1);
+  all.workers[0]->remove(engine_hash{fleet::own_name(0, 0)}, medium_id::gpu);
+  for (std::uint64_t i = 0; i < 990; ++i) all.workers[0]->remove(engine_hash{trunk_name + 10 + i * 7 % 990}, medium_id::gpu);
+
+  BOOST_TEST(all.index().blocks() == 10U);
+  BOOST_TEST(all.lane->names() == 10U);
+  BOOST_TEST(all.depth(0, trunk(1'000)) == 10U);
+  BOOST_TEST(all.workers[0]->tally().unknown_removals == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_lane_gives_back_what_the_names_of_a_peak_took) {
   // A fleet that is smaller at night must not keep the memory of the day.
   fleet all(1);
