@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "core/arena.hpp"
 #include "core/bring_near.hpp"
@@ -127,6 +128,25 @@ void lane_names::reserve(naming& list, std::uint32_t names) {
   list.capacity = wanted;
 }
 
+/// Exchanges the room of a list that has become much shorter for less. A list whose room is mostly used keeps it, since it may grow again.
+void lane_names::give_back_room(naming& list) {
+  if (list.capacity < least_given_back || list.count >= list.capacity / 4) return;
+  const std::uint32_t wanted = list.count + room_behind(list.count);
+  engine_hash* narrower = nullptr;
+  if (wanted != 0) {
+    try {
+      narrower = static_cast<engine_hash*>(arena_take(arena_kind::names, wanted * sizeof(engine_hash)));
+    } catch (const std::bad_alloc&) {
+      return;  // the room that it has will do
+    }
+    std::memcpy(narrower, list.names, list.count * sizeof(engine_hash));
+  }
+  arena_give(arena_kind::names, list.names, list.capacity * sizeof(engine_hash));
+  written_bytes_ -= (list.capacity - wanted) * sizeof(engine_hash);
+  list.names = narrower;
+  list.capacity = wanted;
+}
+
 /// Takes the names from number `from` of a list on out of the table.
 void lane_names::forget(std::uint32_t list, std::uint32_t from) {
   const naming& of = at(list);
@@ -171,6 +191,9 @@ void lane_names::close(std::uint32_t list) {
   written_bytes_ -= closed.capacity * sizeof(engine_hash);
   closed = naming{};
   unused_.push_back(list);
+  if (unused_.size() != numbered_.size() || numbered_.size() <= numbers_kept) return;
+  numbered_.clear();
+  unused_ = std::vector<std::uint32_t>();
 }
 
 void lane_names::shorten(std::uint32_t list, std::uint32_t end) {
@@ -179,6 +202,7 @@ void lane_names::shorten(std::uint32_t list, std::uint32_t end) {
   forget(list, end - of.first);
   of.count = end - of.first;
   drop_numbers(of, of.count);
+  give_back_room(of);
   if (of.gaps) std::erase_if(*of.gaps, [end](std::uint32_t offset) { return offset >= end; });
 }
 
@@ -202,6 +226,7 @@ void lane_names::hand_over(std::uint32_t from, std::uint32_t start, std::uint32_
   }
   old.count = index;
   drop_numbers(old, index);
+  give_back_room(old);
 }
 
 /// The place of name number `index`, the next one, of a list; none when there are no more numbers.

@@ -171,11 +171,15 @@ class lane_names final : private named_records {
   [[nodiscard]] std::uint32_t enter(std::uint32_t list, std::uint32_t from, std::uint32_t first);
   void forget(std::uint32_t list, std::uint32_t from);
   void reserve(naming& list, std::uint32_t names);
+  void give_back_room(naming& list);
 
   name_table table_;
   static constexpr std::uint32_t names_between_looks = 16;
   std::uint32_t forgotten_ = 0;                          ///< names, since the table was looked at for sparse segments
-  paged_list<naming, 256, arena_kind::names> numbered_;  ///< all ever opened at once
+  static constexpr std::uint32_t least_given_back = 64;  ///< names that a list has room for
+  static constexpr std::uint32_t numbers_per_page = 256;
+  static constexpr std::uint32_t numbers_kept = numbers_per_page;  ///< though none of them is in use
+  paged_list<naming, numbers_per_page, arena_kind::names> numbered_;  ///< all opened at once since none was
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
   mutable std::array<std::span<const engine_hash>, 7> near_;
   mutable std::size_t next_near_ = 0;

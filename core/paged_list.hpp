@@ -29,6 +29,11 @@ class paged_list {
     }
     ++size_;
   }
+  /// Gives back all elements and pages.
+  void clear() noexcept {
+    pages_ = std::vector<owner>();
+    size_ = 0;
+  }
 
  private:
   using page = std::array<Element, page_size>;

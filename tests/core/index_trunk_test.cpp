@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/catalog.hpp"
@@ -216,6 +217,44 @@ BOOST_AUTO_TEST_CASE(a_lane_gives_back_what_the_names_of_a_peak_took) {
   BOOST_TEST(all.depth(0, {local_hash{name_of(0, 0)}, local_hash{name_of(0, 1)}}) == 2U);
   for (std::uint64_t i = blocks; i-- > 0;) all.workers[0]->remove(engine_hash{name_of(0, i)}, medium_id::gpu);
   BOOST_TEST(all.workers[0]->tally().unknown_removals == 0U);
+  BOOST_TEST(all.lane->names() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_names_that_was_long_gives_its_room_back) {
+  // Only the first blocks of long prompts stay, as of a system prompt; its names need the room of those only.
+  fleet all(1);
+  all.store(0, 4'000, 1);
+  const std::size_t peak = all.lane->bytes_in_use();
+  std::vector<engine_hash> gone{engine_hash{fleet::own_name(0, 0)}};
+  for (std::uint64_t i = 4'000; i-- > 20;) gone.emplace_back(trunk_name + i);
+  all.workers[0]->remove(gone, medium_id::gpu);
+
+  BOOST_TEST(all.lane->names() == 20U);
+  BOOST_TEST(all.lane->bytes_in_use() < peak / 50);
+  all.store(0, 4'000, 1);
+  BOOST_TEST(all.depth(0, trunk(4'000)) == 4'000U);
+  for (std::uint64_t i = 4'000; i-- > 0;) all.workers[0]->remove(engine_hash{trunk_name + i}, medium_id::gpu);
+  BOOST_TEST(all.workers[0]->tally().unknown_removals == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lane_whose_workers_have_forgotten_everything_keeps_no_lists) {
+  fleet all(1);
+  const auto fill = [&] {
+    for (std::uint64_t chain = 1; chain <= 2'000; ++chain) {
+      store_step step;
+      step.names = {engine_hash{chain}};
+      step.locals = {local_hash{chain}};
+      all.workers[0]->store(step);
+    }
+  };
+  fill();
+  const std::size_t peak = all.lane->bytes();
+  all.workers[0]->clear(all_media, std::nullopt);
+  BOOST_TEST(all.lane->bytes() < peak / 4);
+  fill();
+  BOOST_TEST(all.depth(0, {local_hash{2'000}}) == 1U);
+  BOOST_TEST(all.workers[0]->blocks().names() == 2'000U);
+  all.workers[0]->clear(all_media, std::nullopt);
   BOOST_TEST(all.lane->names() == 0U);
 }
 
