@@ -196,7 +196,7 @@ class lane_blocks {
   void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
   void evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally);
   void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
-  void clear_orphans(media_mask which, std::span<const partition* const> only);
+  [[nodiscard]] bool clear_orphans(media_mask which, std::span<const partition* const> only, std::size_t& budget);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
   void begin_dump(dump_cursor& at) const;
   [[nodiscard]] bool is_told(std::uint16_t home, const dump_cursor& at) const;
@@ -220,6 +220,7 @@ class lane_blocks {
   bool is_clearing_ = false;
   std::uint32_t holdings_to_clear_ = 0;  ///< the clearing under way has still to look at those below this number
   name_walk odd_to_clear_;
+  std::size_t orphans_to_clear_ = 0;     ///< and at orphans from this bucket on
   eviction_walk evicting_;
   std::unordered_map<engine_hash, orphan, name_spread> waiting_;
   /// A parent's name with that of an orphan behind it. In order, since after a loss all branches wait behind one shared prompt, and each of
