@@ -117,6 +117,7 @@ void stream_fsm::listen(time_point now) {
 void stream_fsm::on_quiet(time_point now) {
   listen(now);
   look_at_silence(now);
+  if (wants_fresh_transport_) return;  // an answer would come beside a connection that is about to be given up, and be taken for its own
   if (!is_connected_ || !can_replay(now)) return;
   if (suspect_) {
     phase_ = phase::verify_request;

@@ -68,6 +68,12 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
          {"live 0", "listen, joining"},
          {"connected", "listen, joining"},
          {"quiet 1", "request 0, catching_up"}});
+  check("the same, and nobody is asked before there is a fresh socket", quick(),
+        {{"connected", "listen, joining"},
+         {"back", "listen, joining"},
+         {"quiet 1", "listen, joining"},
+         {"connected", "listen, joining"},
+         {"quiet 1", "request 0, catching_up"}});
   auto unanswered = quick();
   unanswered.replay.attempts = 2;
   check("away, and it answers no more though it did before: read anew", unanswered,
@@ -251,6 +257,7 @@ BOOST_AUTO_TEST_CASE(a_replay_does_not_outlive_its_connection) {
                              {"sent", "read_reply, recovering"},
                              {"end", "forget, recovering"},
                              {"forgotten", "listen, joining"},
+                             {"connected", "listen, joining"},
                              {"quiet 1", "request 0, catching_up"}});
   BOOST_TEST(broken.so_far().outcomes[static_cast<std::size_t>(replay_outcome::interrupted)] == 1U);
   check("in the middle of a gap, by the same publisher: the gap is still there", quick(),
