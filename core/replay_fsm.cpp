@@ -45,6 +45,7 @@ replay_fsm::action replay_fsm::on_batch(seqno number) {
   if (to_ && number > *to_) return give_up();  // newer than asked for: the live stream has it
   if (is_hole) lose(next_, seqno{number.get() - 1});
   fruitless_ = 0;
+  ended_ = false;
   ++applied_;
   next_ = seqno{number.get() + 1};
   return action::apply;
@@ -52,7 +53,14 @@ replay_fsm::action replay_fsm::on_batch(seqno number) {
 
 replay_fsm::action replay_fsm::on_end() {
   answered_ = true;
-  if (!to_ || next_ > *to_) return action::finish;
+  ended_ = true;
+  is_last_empty_ = fruitless_ != 0;
+  if (is_complete()) return action::finish;
+  if (!to_) {
+    if (is_last_empty_ || has_looked_twice_ || requests_ >= limits_.max_requests) return action::finish;
+    has_looked_twice_ = true;
+    return ask_again();
+  }
   // The range is not full. If this answer brought something, its tail may have been dropped on the way: ask for the rest. If it brought
   // nothing, the publisher has nothing more.
   if (fruitless_ == 0 && requests_ < limits_.max_requests) return ask_again();
@@ -60,7 +68,7 @@ replay_fsm::action replay_fsm::on_end() {
 }
 
 replay_fsm::action replay_fsm::on_silence() {
-  if (is_complete()) return action::finish;
+  if (is_complete() || is_second_look()) return action::finish;
   if (fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests) return give_up();
   return ask_again();
 }

@@ -16,7 +16,8 @@ namespace kvc::core {
 /// queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch in,
 /// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
 /// has it, or when `attempts` requests in a row have brought nothing. After as many requests in a row that ended in silence it gives up.
-/// Whatever it passes or gives up is listed as lost, never silently skipped.
+/// Where nothing tells how much there is, the marker alone does not prove that all has come, since batches before it may have been dropped:
+/// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never silently skipped.
 /// Use: perform `start()`'s action, then feed each outcome and perform the action it returns, until `finish`.
 /// Pure; one lane. The caller keeps the deadlines.
 class replay_fsm {
@@ -60,6 +61,12 @@ class replay_fsm {
   [[nodiscard]] std::uint64_t applied_count() const { return applied_; }
   /// False when the publisher never answered at all.
   [[nodiscard]] bool was_answered() const { return answered_; }
+  /// Nothing is missing as far as anybody says: the range is full, or the marker stood behind what came last.
+  [[nodiscard]] bool has_ended() const { return is_complete() || ended_; }
+  /// A request that brought nothing but the marker has proven it.
+  [[nodiscard]] bool is_end_proven() const { return ended_ && is_last_empty_; }
+  /// The request under way only looks for what was dropped before the marker.
+  [[nodiscard]] bool is_second_look() const { return ended_ && has_looked_twice_; }
 
  private:
   [[nodiscard]] action ask_again();
@@ -76,6 +83,9 @@ class replay_fsm {
   std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
   bool has_begun_ = false;             ///< a batch of the current answer has come
   bool answered_ = false;
+  bool ended_ = false;                 ///< the marker has come, and no batch since
+  bool is_last_empty_ = false;         ///< with nothing before it
+  bool has_looked_twice_ = false;
 };
 
 }  // namespace kvc::core

@@ -56,7 +56,7 @@ void stream_fsm::check_tail(time_point now) {
 
 /// How long the next part of the answer may take. A look at the tail must not hold up live batches for long.
 void stream_fsm::set_patience(time_point now) {
-  const bool is_short = is_tail_check_ && recovery_->applied_count() == 0;
+  const bool is_short = (is_tail_check_ && recovery_->applied_count() == 0) || recovery_->is_second_look();
   wake_at_ = std::min(now + (is_short ? std::min(rules_.replay_timeout, rules_.idle_check) : rules_.replay_timeout), give_up_at_);
 }
 
@@ -76,7 +76,7 @@ void stream_fsm::perform(replay_fsm::action what, time_point now) {
       return;
     case replay_fsm::action::finish:
       if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
-      return finish_recovery(recovery_->lost_count() == 0 ? replay_outcome::complete : replay_outcome::partial, now);
+      return finish_recovery(recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial, now);
   }
 }
 
@@ -101,10 +101,11 @@ void stream_fsm::count_recovery(replay_outcome how) {
 }
 
 void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
-  const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && how != replay_outcome::partial;
+  const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && recovery_->lost_count() == 0;
   if (!was_idle_look) count_recovery(how);
   if (recovery_to_) cursor_.applied(*recovery_to_);
-  if (was_idle_look && how == replay_outcome::unanswered) {  // too short a question to tell that nobody is there
+  if (recovery_->is_end_proven()) is_tail_unchecked_ = false;
+  if (was_idle_look && how != replay_outcome::complete) {  // too short a question to tell that nobody is there
     is_tail_unchecked_ = true;
     next_tail_check_ = now + rules_.replay_pause;
   } else if (how == replay_outcome::unanswered) {

@@ -26,6 +26,8 @@ struct outcome {
   std::vector<std::uint64_t> asked_from;
   std::vector<std::uint64_t> lost;  ///< from, to, from, to ...
   bool was_answered = false;
+  bool has_ended = false;
+  bool is_end_proven = false;
 };
 
 /// Performs the machine's actions against a publisher that gives these answers in turn, and silence when they have run out.
@@ -60,6 +62,8 @@ outcome recover(std::uint64_t from, std::optional<std::uint64_t> to, std::deque<
     result.lost.push_back(range.to.get());
   }
   result.was_answered = machine.was_answered();
+  result.has_ended = machine.has_ended();
+  result.is_end_proven = machine.is_end_proven();
   BOOST_TEST(machine.applied_count() == result.applied.size());
   return result;
 }
@@ -134,15 +138,45 @@ BOOST_AUTO_TEST_CASE(a_publisher_that_brings_nothing_is_given_up) {
 BOOST_AUTO_TEST_CASE(without_an_end_everything_up_to_the_marker_is_wanted) {
   // A first catch-up does not know how much there is.
   const std::vector<row> rows{
-      {"all and the marker", 0, std::nullopt, {{{0, 1, 2}}}, {0, 1, 2}, {0}, {}},
+      {"all and the marker, and nothing more", 0, std::nullopt, {{{0, 1, 2}}, {{}}}, {0, 1, 2}, {0, 3}, {}},
       {"an empty publisher", 0, std::nullopt, {{{}}}, {}, {0}, {}},
-      {"begins late", 0, std::nullopt, {{{5, 6}}}, {5, 6}, {0}, {0, 4}},
-      {"a hole, healed", 0, std::nullopt, {{{0, 2}}, {{1, 2}}}, {0, 1, 2}, {0, 1}, {}},
+      {"begins late", 0, std::nullopt, {{{5, 6}}, {{}}}, {5, 6}, {0, 7}, {0, 4}},
+      {"a hole, healed", 0, std::nullopt, {{{0, 2}}, {{1, 2}}, {{}}}, {0, 1, 2}, {0, 1, 3}, {}},
+      {"the tail dropped, the marker came", 0, std::nullopt, {{{0, 1}}, {{2, 3}}, {{4}}}, {0, 1, 2, 3}, {0, 2}, {}},
+      {"the marker came, the second look is not answered", 0, std::nullopt, {{{0, 1}}}, {0, 1}, {0, 2}, {}},
+      {"the second look brings something and no marker", 0, std::nullopt, {{{0, 1}}, {{2}, false}}, {0, 1, 2}, {0, 2, 3, 3, 3}, {}},
       {"no marker, nothing more: nothing is known to be lost", 0, std::nullopt, {{{0, 1}, false}}, {0, 1}, {0, 2, 2, 2}, {}},
       {"no marker, then the marker alone", 0, std::nullopt, {{{0, 1}, false}, {{}}}, {0, 1}, {0, 2}, {}},
       {"never answers", 0, std::nullopt, {}, {}, {0, 0, 0}, {}},
   };
   for (const row& each : rows) check(each);
+}
+
+BOOST_AUTO_TEST_CASE(what_silence_ends_is_no_end) {
+  // Whoever stops in the middle of an answer may have more; a marker behind batches tells less than one with nothing before it.
+  struct ending {
+    const char* why;
+    std::deque<answer> answers;
+    bool has_ended;
+    bool is_proven;
+  };
+  const std::vector<ending> rows{
+      {"never answered", {}, false, false},
+      {"batches, then silence", {{{0, 1}, false}}, false, false},
+      {"batches and the marker, then silence", {{{0, 1}}}, true, false},
+      {"batches and the marker, then the marker", {{{0, 1}}, {{}}}, true, true},
+      {"batches and the marker, then more and the marker", {{{0, 1}}, {{2}}}, true, false},
+      {"batches and the marker, then more and silence", {{{0, 1}}, {{2}, false}}, false, false},
+      {"nothing but the marker", {{{}}}, true, true},
+  };
+  for (const ending& each : rows) {
+    BOOST_TEST_CONTEXT(each.why) {
+      const outcome got = recover(0, std::nullopt, each.answers, {});
+      BOOST_TEST(got.has_ended == each.has_ended);
+      BOOST_TEST(got.is_end_proven == each.is_proven);
+    }
+  }
+  BOOST_TEST(recover(1, 2, {{{1, 2}, false}}, {}).has_ended);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_range_needs_no_request) {
