@@ -54,7 +54,7 @@ void stream_fsm::check_tail(time_point now) {
   perform(recovery_->start(), now);
 }
 
-/// How long the next part of the answer may take. A look at the tail must not hold up live batches for long.
+/// How long the next batch of the answer may take, whatever else comes meanwhile. A look at the tail must not hold up live batches for long.
 void stream_fsm::set_patience(time_point now) {
   const bool is_short = (is_tail_check_ && recovery_->applied_count() == 0) || recovery_->is_second_look();
   wake_at_ = std::min(now + (is_short ? std::min(rules_.replay_timeout, rules_.idle_check) : rules_.replay_timeout), give_up_at_);
@@ -72,7 +72,6 @@ void stream_fsm::perform(replay_fsm::action what, time_point now) {
     case replay_fsm::action::ignore:
       in_reply_.reset();
       phase_ = phase::replay_reply;
-      set_patience(now);
       return;
     case replay_fsm::action::finish:
       if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
@@ -171,7 +170,8 @@ void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_p
   in_reply_ = number;
   reply_bytes_ = bytes;
   const auto what = recovery_->on_batch(number);
-  perform(what != replay_fsm::action::finish && what != replay_fsm::action::apply && now >= give_up_at_ ? recovery_->abandon() : what, now);
+  perform(what == replay_fsm::action::request && now >= give_up_at_ ? recovery_->abandon() : what, now);
+  if (what == replay_fsm::action::ignore) on_reply_noise(now);
 }
 
 void stream_fsm::on_reply_end(time_point now) {
@@ -181,11 +181,7 @@ void stream_fsm::on_reply_end(time_point now) {
 
 void stream_fsm::on_reply_noise(time_point now) {
   // Replies that are there already come without a wait, so nothing but this look ends a flood of them.
-  if (is_verifying()) {
-    if (now >= wake_at_) end_verifying(false, now);
-  } else if (now >= give_up_at_) {
-    perform(recovery_->abandon(), now);
-  }
+  if (now >= wake_at_) on_reply_silence(now);
 }
 
 void stream_fsm::on_reply_silence(time_point now) {

@@ -98,4 +98,30 @@ BOOST_AUTO_TEST_CASE(a_replay_may_have_lost_its_last_batches) {
   BOOST_TEST(outcome(timed_out, replay_outcome::partial) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(replies_that_bring_nothing_do_not_hold_live_batches_back) {
+  // An endpoint that trickles what nobody asked for would keep them waiting for as long as a recovery may take.
+  for (const char* nothing : {"noise", "reply 0"}) {
+    const auto looked = check("a look at the tail has one deadline", quick(),
+                              after_two({{"quiet 1", "request 2, whole"},
+                                         {"sent", "read_reply, whole"},
+                                         {nothing, "read_reply, whole"},
+                                         {"pass 1", "read_reply, whole"},
+                                         {nothing, "listen, whole"},
+                                         {"quiet 29", "listen, whole"},
+                                         {"quiet 1", "request 2, whole"}}));
+    BOOST_TEST(looked.so_far().replays == 0U);
+    check("so has each request for a gap", quick(),
+          after_two({{"live 3", "request 2, recovering"},
+                     {"sent", "read_reply, recovering"},
+                     {"pass 3", "read_reply, recovering"},
+                     {nothing, "read_reply, recovering"},
+                     {"pass 2", "read_reply, recovering"},
+                     {nothing, "request 2, recovering"},
+                     {"sent", "read_reply, recovering"},
+                     {"pass 5", "read_reply, recovering"},
+                     {nothing, "forget, incomplete"},
+                     {"forgotten", "apply_live, incomplete"}}));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
