@@ -9,6 +9,7 @@ namespace kvc::core {
 namespace {
 
 constexpr std::size_t max_told_ranges = 16;  ///< lost ranges of one recovery that are worth a line each
+constexpr std::size_t most_unsent = 60;      ///< idle checks for which a request that cannot be sent keeps live batches waiting
 
 }  // namespace
 
@@ -149,15 +150,23 @@ void stream_fsm::interrupt() {
 
 void stream_fsm::on_requested(bool is_sent, time_point now) {
   if (is_sent) {
+    unsent_ = 0;
     phase_ = is_verifying() ? phase::verify_reply : phase::replay_reply;
     wake_at_ = now + rules_.replay_timeout;
     if (recovery_) set_patience(now);
     return;
   }
+  // A want of sockets of ours, or of an address, says nothing about the publisher: it is not held against it, unless it lasts. A row of
+  // requests is not over before one was sent, so that an endpoint that cannot be had at all holds up its stream once.
+  const bool is_only_looking = is_tail_check_ && recovery_->applied_count() == 0;  // no live batch waits for that
+  const bool has_time = unsent_ < most_unsent && (!recovery_ || now < give_up_at_);
+  if (has_time && !is_only_looking) {
+    ++unsent_;
+    ask_at_ = now + rules_.idle_check;
+    return;
+  }
   if (is_verifying()) return end_verifying(false, now);
-  auto what = recovery_->on_silence();
-  if (what == replay_fsm::action::request) what = recovery_->on_silence();  // a refused request costs no time: do not spin
-  perform(what, now);
+  perform(recovery_->abandon(), now);
 }
 
 void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_point now) {
