@@ -195,7 +195,8 @@ void stream_fsm::on_reply_noise(time_point now) {
 
 void stream_fsm::on_reply_silence(time_point now) {
   if (is_verifying()) return end_verifying(false, now);
-  perform(now < give_up_at_ ? recovery_->on_silence() : recovery_->abandon(), now);
+  const bool is_only_looking = is_tail_check_ && recovery_->applied_count() == 0;
+  perform(now < give_up_at_ && !is_only_looking ? recovery_->on_silence() : recovery_->abandon(), now);
 }
 
 void stream_fsm::end_verifying(bool was_answered, time_point now) {

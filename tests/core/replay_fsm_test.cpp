@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(a_publisher_that_brings_nothing_is_given_up) {
   const answer silence{.batches = {}, .has_end = false};
   const std::vector<row> rows{
       {"never answers", 1, 3, {}, {}, {1, 1, 1}, {1, 3}},
-      {"stops answering", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2}, {2, 4}},
+      {"stops answering: what stands behind is asked for once", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2, 3}, {2, 4}},
+      {"stops answering before the last one", 1, 2, {{{1}, false}}, {1}, {1, 2, 2, 2}, {2, 2}},
       {"one batch per answer, then silence each time", 1, 4, {{{1}, false}, silence, {{2}, false}, silence, {{3}, false}, silence, {{4}}},
        {1, 2, 3, 4}, {1, 2, 2, 3, 3, 4, 4}, {}},
       {"only older batches, for ever", 5, 6, {{{1, 2}, false}, {{1, 2}, false}, {{1, 2}, false}}, {}, {5, 5, 5}, {5, 6}},
@@ -144,8 +145,8 @@ BOOST_AUTO_TEST_CASE(without_an_end_everything_up_to_the_marker_is_wanted) {
       {"a hole, healed", 0, std::nullopt, {{{0, 2}}, {{1, 2}}, {{}}}, {0, 1, 2}, {0, 1, 3}, {}},
       {"the tail dropped, the marker came", 0, std::nullopt, {{{0, 1}}, {{2, 3}}, {{4}}}, {0, 1, 2, 3}, {0, 2}, {}},
       {"the marker came, the second look is not answered", 0, std::nullopt, {{{0, 1}}}, {0, 1}, {0, 2}, {}},
-      {"the second look brings something and no marker", 0, std::nullopt, {{{0, 1}}, {{2}, false}}, {0, 1, 2}, {0, 2, 3, 3, 3}, {}},
-      {"no marker, nothing more: nothing is known to be lost", 0, std::nullopt, {{{0, 1}, false}}, {0, 1}, {0, 2, 2, 2}, {}},
+      {"the second look brings something and no marker", 0, std::nullopt, {{{0, 1}}, {{2}, false}}, {0, 1, 2}, {0, 2, 3, 3, 3, 4}, {}},
+      {"no marker, nothing more: nothing is known to be lost", 0, std::nullopt, {{{0, 1}, false}}, {0, 1}, {0, 2, 2, 2, 3}, {}},
       {"no marker, then the marker alone", 0, std::nullopt, {{{0, 1}, false}, {{}}}, {0, 1}, {0, 2}, {}},
       {"never answers", 0, std::nullopt, {}, {}, {0, 0, 0}, {}},
   };
@@ -177,6 +178,21 @@ BOOST_AUTO_TEST_CASE(what_silence_ends_is_no_end) {
     }
   }
   BOOST_TEST(recover(1, 2, {{{1, 2}, false}}, {}).has_ended);
+}
+
+BOOST_AUTO_TEST_CASE(one_batch_that_cannot_be_transported_costs_no_other) {
+  // One above our limit, for instance, ends the connection of every answer that reaches it.
+  const answer silence{.batches = {}, .has_end = false};
+  const std::vector<row> rows{
+      {"in the middle of a gap", 1, 4, {{{1}, false}, silence, silence, silence, {{3, 4}}}, {1, 3, 4}, {1, 2, 2, 2, 3}, {2, 2}},
+      {"without an end", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{2, 3}}, {{}}}, {0, 2, 3}, {0, 1, 1, 1, 2, 4}, {1, 1}},
+      {"two of them", 1, 5, {{{1}, false}, silence, silence, silence, {{3}, false}, silence, silence, silence, {{5}}}, {1, 3, 5},
+       {1, 2, 2, 2, 3, 4, 4, 4, 5}, {2, 2, 4, 4}},
+      {"it is the last one, and nothing stands behind", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{}}}, {0}, {0, 1, 1, 1, 2},
+       {}},
+      {"nothing has come before", 1, 4, {silence, silence, silence, {{3, 4}}}, {}, {1, 1, 1}, {1, 4}},
+  };
+  for (const row& each : rows) check(each);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_range_needs_no_request) {
