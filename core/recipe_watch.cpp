@@ -84,6 +84,7 @@ void recipe_notes::note_check(bool is_right) {
 void recipe_notes::reset() {
   const std::lock_guard lock(changing_);
   sample_ = {};
+  is_found_old_ = true;
   largest_root_ = ~std::uint64_t{0};
   largest_inner_ = ~std::uint64_t{0};
 }
@@ -93,14 +94,26 @@ recipe_sample recipe_notes::sample() const {
   return sample_;
 }
 
-recipe_notes::finding recipe_notes::exchange(const finding& now) {
+bool recipe_notes::update(const finding& now) {
   const std::lock_guard lock(changing_);
-  return std::exchange(found_, now);
+  if (now.verdict == recipe_verdict::unknown && found_.verdict != recipe_verdict::unknown && !is_found_old_) return false;
+  is_found_old_ = false;
+  return std::exchange(found_, now).verdict != now.verdict;
 }
 
 recipe_notes::finding recipe_notes::found() const {
   const std::lock_guard lock(changing_);
   return found_;
+}
+
+std::vector<recipe_window> recipe_windows(std::size_t members, std::size_t at_once, std::size_t round) {
+  if (members <= at_once) return {{0, members}};
+  const std::size_t begin = round * (at_once / 2 - 1) % members;
+  std::vector<recipe_window> windows;
+  for (std::size_t from = 0; from < members; from += at_once) {
+    windows.push_back({(begin + std::min(from, members - at_once)) % members, at_once});
+  }
+  return windows;
 }
 
 std::vector<recipe_notes::finding> compare_recipes(std::span<const recipe_member> members) {

@@ -63,8 +63,9 @@ class recipe_notes {
 
     friend bool operator==(const finding&, const finding&) = default;
   };
-  /// Answers what it was before.
-  finding exchange(const finding& now);
+  /// Whether the verdict is another one now. One that was found stands, whoever this is compared with next, until another one is found or the
+  /// sample it came from has gone.
+  [[nodiscard]] bool update(const finding& now);
   [[nodiscard]] finding found() const;
 
  private:
@@ -73,9 +74,23 @@ class recipe_notes {
   mutable std::mutex changing_;  ///< taken for what enters the sample, which becomes rare
   recipe_sample sample_;
   finding found_;
+  bool is_found_old_ = false;  ///< it is about a sample that has gone
   std::uint64_t largest_root_ = ~std::uint64_t{0};  ///< lane only: what is larger cannot enter any more
   std::uint64_t largest_inner_ = ~std::uint64_t{0};
 };
+
+/// Members of a partition that are compared with each other: `count` in a row, from `first` on and as on a circle.
+struct recipe_window {
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  friend bool operator==(const recipe_window&, const recipe_window&) = default;
+};
+
+/// Divides a partition for one round of comparing at most `at_once` members at a time; above 2. Windows begin elsewhere each round. Each is
+/// as full as can be, and the last one reaches back for that: whoever is compared with few, or with nobody, cannot be told from one that is
+/// unlike everybody. Pure.
+[[nodiscard]] std::vector<recipe_window> recipe_windows(std::size_t members, std::size_t at_once, std::size_t round);
 
 /// A member of a partition, as far as recipes go.
 struct recipe_member {

@@ -37,7 +37,7 @@ void replay_fsm::lose(seqno from, seqno to) {
 
 replay_fsm::action replay_fsm::on_batch(seqno number) {
   answered_ = true;
-  const bool is_proven = !std::exchange(has_begun_, true) || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
+  const bool is_proven = !std::exchange(has_begun_, true) || is_behind_ || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
   if (is_complete()) return number > *to_ ? action::finish : action::ignore;
   if (number < next_) return action::ignore;
   const bool is_hole = number > next_;
@@ -45,6 +45,8 @@ replay_fsm::action replay_fsm::on_batch(seqno number) {
   if (to_ && number > *to_) return give_up();  // newer than asked for: the live stream has it
   if (is_hole) lose(next_, seqno{number.get() - 1});
   fruitless_ = 0;
+  is_behind_ = false;
+  ended_ = false;
   ++applied_;
   next_ = seqno{number.get() + 1};
   return action::apply;
@@ -52,7 +54,14 @@ replay_fsm::action replay_fsm::on_batch(seqno number) {
 
 replay_fsm::action replay_fsm::on_end() {
   answered_ = true;
-  if (!to_ || next_ > *to_) return action::finish;
+  ended_ = true;
+  is_last_empty_ = fruitless_ != 0;
+  if (is_complete()) return action::finish;
+  if (!to_) {
+    if (is_last_empty_ || has_looked_twice_ || requests_ >= limits_.max_requests) return action::finish;
+    has_looked_twice_ = true;
+    return ask_again();
+  }
   // The range is not full. If this answer brought something, its tail may have been dropped on the way: ask for the rest. If it brought
   // nothing, the publisher has nothing more.
   if (fruitless_ == 0 && requests_ < limits_.max_requests) return ask_again();
@@ -60,8 +69,13 @@ replay_fsm::action replay_fsm::on_end() {
 }
 
 replay_fsm::action replay_fsm::on_silence() {
-  if (is_complete()) return action::finish;
-  if (fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests) return give_up();
+  if (is_complete() || is_second_look()) return action::finish;
+  if (requests_ >= limits_.max_requests) return give_up();
+  if (fruitless_ < limits_.attempts && !is_behind_) return ask_again();
+  // Who has brought something is there: the next batch may be one that cannot be transported. An answer with what stands behind it would
+  // prove that.
+  if (applied_ == 0 || is_behind_ || (to_ && next_ == *to_)) return give_up();
+  is_behind_ = true;
   return ask_again();
 }
 

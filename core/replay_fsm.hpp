@@ -15,8 +15,11 @@ namespace kvc::core {
 /// Story: the publisher is asked for its batches from some seqno on. Its answers come in order but are lossy: its buffer may begin later, its
 /// queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch in,
 /// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
-/// has it, or when `attempts` requests in a row have brought nothing. After as many requests in a row that ended in silence it gives up.
-/// Whatever it passes or gives up is listed as lost, never silently skipped.
+/// has it, or when `attempts` requests in a row have brought nothing. After as many requests in a row that ended in silence it gives up,
+/// unless something has come before: then the batch asked for may be one that cannot be transported, and what stands behind it is asked for
+/// once. If that comes, only the one batch is lost.
+/// Where nothing tells how much there is, the marker alone does not prove that all has come, since batches before it may have been dropped:
+/// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never silently skipped.
 /// Use: perform `start()`'s action, then feed each outcome and perform the action it returns, until `finish`.
 /// Pure; one lane. The caller keeps the deadlines.
 class replay_fsm {
@@ -52,7 +55,7 @@ class replay_fsm {
   /// There is no time left for more: what is missing is lost. Always `finish`.
   [[nodiscard]] action abandon() { return give_up(); }
 
-  [[nodiscard]] seqno request_from() const { return next_; }
+  [[nodiscard]] seqno request_from() const { return is_behind_ ? seqno{next_.get() + 1} : next_; }
   [[nodiscard]] bool is_complete() const { return to_ && next_ > *to_; }
   /// What will not come any more, in order; at most 1,024 ranges, the last of which then covers all that follow.
   [[nodiscard]] const std::vector<range>& lost() const { return lost_; }
@@ -60,6 +63,12 @@ class replay_fsm {
   [[nodiscard]] std::uint64_t applied_count() const { return applied_; }
   /// False when the publisher never answered at all.
   [[nodiscard]] bool was_answered() const { return answered_; }
+  /// Nothing is missing as far as anybody says: the range is full, or the marker stood behind what came last.
+  [[nodiscard]] bool has_ended() const { return is_complete() || ended_; }
+  /// A request that brought nothing but the marker has proven it.
+  [[nodiscard]] bool is_end_proven() const { return ended_ && is_last_empty_; }
+  /// The request under way only looks for what was dropped before the marker.
+  [[nodiscard]] bool is_second_look() const { return ended_ && has_looked_twice_; }
 
  private:
   [[nodiscard]] action ask_again();
@@ -75,7 +84,11 @@ class replay_fsm {
   std::size_t requests_ = 0;
   std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
   bool has_begun_ = false;             ///< a batch of the current answer has come
+  bool is_behind_ = false;             ///< the request is for what stands behind the next batch
   bool answered_ = false;
+  bool ended_ = false;                 ///< the marker has come, and no batch since
+  bool is_last_empty_ = false;         ///< with nothing before it
+  bool has_looked_twice_ = false;
 };
 
 }  // namespace kvc::core

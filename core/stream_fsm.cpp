@@ -117,6 +117,7 @@ void stream_fsm::listen(time_point now) {
 void stream_fsm::on_quiet(time_point now) {
   listen(now);
   look_at_silence(now);
+  if (wants_fresh_transport_) return;  // an answer would come beside a connection that is about to be given up, and be taken for its own
   if (!is_connected_ || !can_replay(now)) return;
   if (suspect_) {
     phase_ = phase::verify_request;
@@ -204,6 +205,7 @@ void stream_fsm::remember(seqno number, std::span<const std::byte> bytes) {
   cursor_.applied(number);
   last_ = known_batch{number, batch_digest(bytes)};
   recent_[recent_count_++ % recent_.size()] = *last_;
+  is_tail_unchecked_ = true;  // from a replay as well: what stood behind it may have been dropped on the way
 }
 
 void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span<const std::span<const std::byte>> followers) {
@@ -244,7 +246,6 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
   }
   held_.reset();
   is_settled_ = true;
-  is_tail_unchecked_ = true;
   listen(now);
 }
 

@@ -47,7 +47,7 @@ class stream_fsm {
   enum class step : std::uint8_t {
     listen,       ///< wait for a live batch until `wake_at()`: on_live or on_quiet
     apply_live,   ///< apply the live batch in hand: on_applied
-    request,      ///< ask for the batches from `request_from()` on, over a fresh socket: on_requested
+    request,      ///< ask for the batches from `request_from()` on, over a fresh socket, not before `ask_at()`: on_requested
     read_reply,   ///< wait for the next part of the answer until `wake_at()`: on_reply, on_reply_end, on_reply_noise or on_reply_silence
     apply_reply,  ///< apply the replayed batch in hand: on_applied
     forget,       ///< drop every block of the stream, and wait for nothing else before: on_forgotten
@@ -60,13 +60,15 @@ class stream_fsm {
   [[nodiscard]] time_point wake_at() const { return wake_at_; }
   /// What to ask for. What comes from before it is ignored.
   [[nodiscard]] seqno request_from() const;
+  /// When to ask; has mostly passed. Live batches wait until then as they do during the answer.
+  [[nodiscard]] time_point ask_at() const { return ask_at_; }
 
   /// A live batch has come and is in hand. `bytes` are its own; they are read until it has been applied or another one has come, and mostly
   /// not before it has been applied, when they are near.
   void on_live(seqno number, std::span<const std::byte> bytes, time_point now);
   /// None has.
   void on_quiet(time_point now);
-  /// Whether the request could be handed to the transport.
+  /// Whether the request could be handed to the transport. One that could not has asked nobody: it is tried again.
   void on_requested(bool is_sent, time_point now);
   /// A batch of the answer has come and is in hand. `bytes` as of a live one.
   void on_reply(seqno number, std::span<const std::byte> bytes, time_point now);
@@ -168,6 +170,8 @@ class stream_fsm {
   std::uint64_t recovery_lost_ = 0;  ///< of its losses, those counted already
   std::size_t recovery_listed_ = 0;  ///< of its lost ranges, those told already
   time_point give_up_at_{};
+  time_point ask_at_{};
+  std::size_t unsent_ = 0;  ///< requests in a row that could not be sent
   std::array<known_batch, 16> recent_{};  ///< applied last, the oldest is overwritten
   std::size_t recent_count_ = 0;
   bool is_tail_unchecked_ = false;  ///< batches came since the publisher was last asked for what follows

@@ -9,6 +9,7 @@ namespace kvc::core {
 namespace {
 
 constexpr std::size_t max_told_ranges = 16;  ///< lost ranges of one recovery that are worth a line each
+constexpr std::size_t most_unsent = 60;      ///< idle checks for which a request that cannot be sent keeps live batches waiting
 
 }  // namespace
 
@@ -54,9 +55,9 @@ void stream_fsm::check_tail(time_point now) {
   perform(recovery_->start(), now);
 }
 
-/// How long the next part of the answer may take. A look at the tail must not hold up live batches for long.
+/// How long the next batch of the answer may take, whatever else comes meanwhile. A look at the tail must not hold up live batches for long.
 void stream_fsm::set_patience(time_point now) {
-  const bool is_short = is_tail_check_ && recovery_->applied_count() == 0;
+  const bool is_short = (is_tail_check_ && recovery_->applied_count() == 0) || recovery_->is_second_look();
   wake_at_ = std::min(now + (is_short ? std::min(rules_.replay_timeout, rules_.idle_check) : rules_.replay_timeout), give_up_at_);
 }
 
@@ -72,11 +73,10 @@ void stream_fsm::perform(replay_fsm::action what, time_point now) {
     case replay_fsm::action::ignore:
       in_reply_.reset();
       phase_ = phase::replay_reply;
-      set_patience(now);
       return;
     case replay_fsm::action::finish:
       if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
-      return finish_recovery(recovery_->lost_count() == 0 ? replay_outcome::complete : replay_outcome::partial, now);
+      return finish_recovery(recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial, now);
   }
 }
 
@@ -101,10 +101,11 @@ void stream_fsm::count_recovery(replay_outcome how) {
 }
 
 void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
-  const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && how != replay_outcome::partial;
+  const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && recovery_->lost_count() == 0;
   if (!was_idle_look) count_recovery(how);
   if (recovery_to_) cursor_.applied(*recovery_to_);
-  if (was_idle_look && how == replay_outcome::unanswered) {  // too short a question to tell that nobody is there
+  if (recovery_->is_end_proven()) is_tail_unchecked_ = false;
+  if (was_idle_look && how != replay_outcome::complete) {  // too short a question to tell that nobody is there
     is_tail_unchecked_ = true;
     next_tail_check_ = now + rules_.replay_pause;
   } else if (how == replay_outcome::unanswered) {
@@ -149,15 +150,23 @@ void stream_fsm::interrupt() {
 
 void stream_fsm::on_requested(bool is_sent, time_point now) {
   if (is_sent) {
+    unsent_ = 0;
     phase_ = is_verifying() ? phase::verify_reply : phase::replay_reply;
     wake_at_ = now + rules_.replay_timeout;
     if (recovery_) set_patience(now);
     return;
   }
+  // A want of sockets of ours, or of an address, says nothing about the publisher: it is not held against it, unless it lasts. A row of
+  // requests is not over before one was sent, so that an endpoint that cannot be had at all holds up its stream once.
+  const bool is_only_looking = is_tail_check_ && recovery_->applied_count() == 0;  // no live batch waits for that
+  const bool has_time = unsent_ < most_unsent && (!recovery_ || now < give_up_at_);
+  if (has_time && !is_only_looking) {
+    ++unsent_;
+    ask_at_ = now + rules_.idle_check;
+    return;
+  }
   if (is_verifying()) return end_verifying(false, now);
-  auto what = recovery_->on_silence();
-  if (what == replay_fsm::action::request) what = recovery_->on_silence();  // a refused request costs no time: do not spin
-  perform(what, now);
+  perform(recovery_->abandon(), now);
 }
 
 void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_point now) {
@@ -170,7 +179,8 @@ void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_p
   in_reply_ = number;
   reply_bytes_ = bytes;
   const auto what = recovery_->on_batch(number);
-  perform(what != replay_fsm::action::finish && what != replay_fsm::action::apply && now >= give_up_at_ ? recovery_->abandon() : what, now);
+  perform(what == replay_fsm::action::request && now >= give_up_at_ ? recovery_->abandon() : what, now);
+  if (what == replay_fsm::action::ignore) on_reply_noise(now);
 }
 
 void stream_fsm::on_reply_end(time_point now) {
@@ -180,16 +190,13 @@ void stream_fsm::on_reply_end(time_point now) {
 
 void stream_fsm::on_reply_noise(time_point now) {
   // Replies that are there already come without a wait, so nothing but this look ends a flood of them.
-  if (is_verifying()) {
-    if (now >= wake_at_) end_verifying(false, now);
-  } else if (now >= give_up_at_) {
-    perform(recovery_->abandon(), now);
-  }
+  if (now >= wake_at_) on_reply_silence(now);
 }
 
 void stream_fsm::on_reply_silence(time_point now) {
   if (is_verifying()) return end_verifying(false, now);
-  perform(now < give_up_at_ ? recovery_->on_silence() : recovery_->abandon(), now);
+  const bool is_only_looking = is_tail_check_ && recovery_->applied_count() == 0;
+  perform(now < give_up_at_ && !is_only_looking ? recovery_->on_silence() : recovery_->abandon(), now);
 }
 
 void stream_fsm::end_verifying(bool was_answered, time_point now) {

@@ -36,7 +36,7 @@ enum class connection_state : std::uint8_t {
 /// How a replay ended.
 enum class replay_outcome : std::uint8_t {
   complete,     ///< all of the range, or all the publisher has, was applied
-  partial,      ///< answered, and some batches of the range are lost
+  partial,      ///< answered, and some batches of the range are lost, or may be, as nothing marked the end
   unanswered,   ///< no answer at all
   interrupted,  ///< the connection broke meanwhile; what is still missing is asked for again
 };

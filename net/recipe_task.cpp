@@ -1,6 +1,5 @@
 #include "net/recipe_task.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <vector>
@@ -40,13 +39,14 @@ void tell(const service_info& service, const core::recipe_notes::finding& now) {
               {"contradictions", now.contradicted}});
 }
 
-void compare(const std::vector<const service_info*>& members) {
+void compare(const std::vector<const service_info*>& members, const core::recipe_window& which) {
+  const auto member = [&](std::size_t i) -> const service_info& { return *members[(which.first + i) % members.size()]; };
   std::vector<core::recipe_member> samples;
-  samples.reserve(members.size());
-  for (const service_info* each : members) samples.push_back({each->registration.type, each->recipe->sample()});
+  samples.reserve(which.count);
+  for (std::size_t i = 0; i < which.count; ++i) samples.push_back({member(i).registration.type, member(i).recipe->sample()});
   const auto found = core::compare_recipes(samples);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i]->recipe->exchange(found[i]).verdict != found[i].verdict) tell(*members[i], found[i]);
+  for (std::size_t i = 0; i < which.count; ++i) {
+    if (member(i).recipe->update(found[i])) tell(member(i), found[i]);
   }
 }
 
@@ -64,13 +64,9 @@ asio::awaitable<void> watch_recipes(lane& home, const core::published<fleet_view
     const auto services = fleet.get();
     std::map<core::partition_key, std::vector<const service_info*>> partitions;
     for (const auto& each : *services) partitions[each->registration.partition].push_back(each.get());
-    for (auto& [key, members] : partitions) {
-      if (members.size() > members_per_turn) {
-        std::ranges::rotate(members, members.begin() + static_cast<std::ptrdiff_t>(round * (members_per_turn / 2 - 1) % members.size()));
-      }
-      for (std::size_t from = 0; from < members.size(); from += members_per_turn) {
-        const std::size_t to = std::min(from + members_per_turn, members.size());
-        compare({members.begin() + static_cast<std::ptrdiff_t>(from), members.begin() + static_cast<std::ptrdiff_t>(to)});
+    for (const auto& [key, members] : partitions) {
+      for (const core::recipe_window& each : core::recipe_windows(members.size(), members_per_turn, round)) {
+        compare(members, each);
         co_await asio::post(asio::use_awaitable);
         if (co_await is_cancelled()) co_return;
       }

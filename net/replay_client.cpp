@@ -47,6 +47,7 @@ asio::awaitable<replay_client::reply> replay_client::next(std::chrono::steady_cl
   } else {
     answer.what = reply::kind::batch;
     answer.number = read->batch.number;
+    answer.topic = read->batch.topic;
     answer.payload = read->batch.payload;
   }
   co_return answer;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/ids.hpp"
 #include "net/zmq_socket.hpp"
@@ -31,7 +32,8 @@ class replay_client {
     enum class kind : std::uint8_t { batch, end, silence, unreadable, stopped };
     kind what = kind::silence;
     core::seqno number{};
-    std::span<const std::byte> payload;  ///< valid until the next call
+    std::string_view topic;              ///< empty when the publisher sends none; valid until the next call, as is the payload
+    std::span<const std::byte> payload;
   };
 
   /// The next part of the answer. `silence`: nothing came before `deadline`; `unreadable`: a reply of the wrong shape; `stopped`: closed or

@@ -174,8 +174,9 @@ asio::awaitable<void> stream_listener::listen_on() {
     const auto lasted = clock::now() - begun;
     drop_transport();
     machine_.on_failure();
+    if (stopping_) co_return;  // whoever shuts the stream down drops what is held, and has said the last of it
     // Before the rest, since nobody may see meanwhile what cannot be trusted. If that fails too, it is what `listen` begins with.
-    if (co_await succeeds(forget())) news_.show(machine_);
+    if (co_await succeeds(forget()) && !stopping_) news_.show(machine_);
     co_await rest(failures_.next(lasted));  // not at once: what was wanting may still be
   }
 }
@@ -253,6 +254,14 @@ asio::awaitable<void> stream_listener::forget() {
 
 asio::awaitable<void> stream_listener::ask() {
   end_replay();
+  if (const auto now = clock::now(); machine_.ask_at() > now) {
+    co_await rest(std::chrono::ceil<std::chrono::milliseconds>(machine_.ask_at() - now));
+    if (stopping_) co_return;
+    now_ = clock::now();
+    breaks_.on_look(look(now_).disconnects);  // whoever is asked after a break has to prove itself first
+    tell_connection(now_);
+    if (machine_.next() != core::stream_fsm::step::request) co_return;
+  }
   error_code failed = co_await find_replay();
   if (stopping_ || failed == errc::cancelled) co_return;
   if (!failed) {
@@ -260,7 +269,11 @@ asio::awaitable<void> stream_listener::ask() {
     if (stopping_) co_return;
     failed = replay_->request(machine_.request_from());
   }
-  if (failed) news_.cannot_ask(failed);
+  if (failed) {
+    news_.cannot_ask(failed);
+  } else {
+    news_.has_asked();
+  }
   now_ = clock::now();
   machine_.on_requested(!failed, now_);
 }

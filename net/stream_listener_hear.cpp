@@ -126,6 +126,11 @@ asio::awaitable<void> stream_listener::hear_reply() {
   }
   switch (reply_.what) {
     case kind::batch:
+      if (!reply_.topic.empty() && !core::is_topic_wanted(service_->registration.topic, reply_.topic)) {
+        sink_.note_other_topic(reply_.topic);  // the endpoint is another publisher's: its numbers mean nothing here
+        machine_.on_reply_noise(now_);
+        break;
+      }
       machine_.on_reply(reply_.number, reply_.payload, now_);
       break;
     case kind::end:

@@ -143,7 +143,7 @@ void stream_news::has_failed(std::string_view why) {
 }
 
 void stream_news::cannot_ask(const error_code& why) {
-  if (!may_write()) return;
+  if (std::exchange(ask_failure_, why) == why || !may_write()) return;
   log::warn(log::module::stream, "replay request failed",
             {{"instance", service_->registration.worker.instance},
              {"tenant", service_->registration.worker.tenant},

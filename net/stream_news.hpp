@@ -31,7 +31,9 @@ class stream_news {
   void has_opened() { open_failure_ = {}; }
   /// Something was thrown while the stream was at work.
   void has_failed(std::string_view why);
+  /// A request could not be sent; told when the reason is another than the last time.
   void cannot_ask(const error_code& why);
+  void has_asked() { ask_failure_ = {}; }
   /// Some lines wait to be told of together, at a later `show`.
   [[nodiscard]] bool has_kept_back() const noexcept { return lines_.has_kept_back(); }
   /// The last change of state there is.
@@ -52,6 +54,7 @@ class stream_news {
   std::uint64_t disconnects_ = 0;  ///< of the present socket, told already
   bool has_stood_ = false;         ///< there has been a connection since the stream began
   error_code open_failure_;        ///< told last; none since a socket was opened
+  error_code ask_failure_;         ///< told last; none since a request was sent
   line_budget lines_;
 };
 

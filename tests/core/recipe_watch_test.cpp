@@ -1,5 +1,6 @@
 #include "core/recipe_watch.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -132,8 +133,43 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_judged_anew) {
     notes.reset();
   }
   BOOST_TEST(notes.sample().contradicted == 0U);
-  BOOST_TEST((notes.exchange({.verdict = verdict::agrees}).verdict == verdict::unknown));
+  BOOST_TEST(notes.update({.verdict = verdict::agrees}));
   BOOST_TEST((notes.found().verdict == verdict::agrees));
+}
+
+BOOST_AUTO_TEST_CASE(a_verdict_stands_until_there_is_another_or_its_sample_has_gone) {
+  // In large partitions each comparison is with others: who meets nobody it shares a prompt with is no other than before.
+  recipe_notes notes;
+  BOOST_TEST(!notes.update({}));
+  BOOST_TEST(notes.update({.verdict = verdict::agrees, .shared_roots = 7}));
+  BOOST_TEST(!notes.update({.verdict = verdict::agrees, .shared_roots = 9}));
+  BOOST_TEST(!notes.update({}));
+  BOOST_TEST(notes.found().shared_roots == 9U);
+  BOOST_TEST(notes.update({.verdict = verdict::chains_differ}));
+  notes.reset();
+  BOOST_TEST((notes.found().verdict == verdict::chains_differ));
+  BOOST_TEST(notes.update({}));
+  BOOST_TEST((notes.found().verdict == verdict::unknown));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_left_over_when_a_partition_is_compared_in_parts) {
+  // A last part of one has nobody to compare with.
+  using windows = std::vector<recipe_window>;
+  BOOST_TEST((recipe_windows(0, 64, 5) == windows{{0, 0}}));
+  BOOST_TEST((recipe_windows(64, 64, 5) == windows{{0, 64}}));
+  BOOST_TEST((recipe_windows(65, 64, 0) == windows{{0, 64}, {1, 64}}));
+  BOOST_TEST((recipe_windows(128, 64, 0) == windows{{0, 64}, {64, 64}}));
+  BOOST_TEST((recipe_windows(129, 64, 5) == windows{{26, 64}, {90, 64}, {91, 64}}));
+  for (const std::size_t members : {65U, 70U, 129U, 200U}) {
+    for (std::size_t round = 0; round < 2 * members; ++round) {
+      std::vector<std::size_t> compared(members);
+      for (const recipe_window& each : recipe_windows(members, 64, round)) {
+        BOOST_TEST_REQUIRE(each.count == 64U);
+        for (std::size_t i = 0; i < each.count; ++i) ++compared[(each.first + i) % members];
+      }
+      BOOST_TEST_REQUIRE(std::ranges::count(compared, 0U) == 0);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(names_by_the_standard_are_held_to_their_tokens) {

@@ -26,6 +26,8 @@ struct outcome {
   std::vector<std::uint64_t> asked_from;
   std::vector<std::uint64_t> lost;  ///< from, to, from, to ...
   bool was_answered = false;
+  bool has_ended = false;
+  bool is_end_proven = false;
 };
 
 /// Performs the machine's actions against a publisher that gives these answers in turn, and silence when they have run out.
@@ -60,6 +62,8 @@ outcome recover(std::uint64_t from, std::optional<std::uint64_t> to, std::deque<
     result.lost.push_back(range.to.get());
   }
   result.was_answered = machine.was_answered();
+  result.has_ended = machine.has_ended();
+  result.is_end_proven = machine.is_end_proven();
   BOOST_TEST(machine.applied_count() == result.applied.size());
   return result;
 }
@@ -122,7 +126,8 @@ BOOST_AUTO_TEST_CASE(a_publisher_that_brings_nothing_is_given_up) {
   const answer silence{.batches = {}, .has_end = false};
   const std::vector<row> rows{
       {"never answers", 1, 3, {}, {}, {1, 1, 1}, {1, 3}},
-      {"stops answering", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2}, {2, 4}},
+      {"stops answering: what stands behind is asked for once", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2, 3}, {2, 4}},
+      {"stops answering before the last one", 1, 2, {{{1}, false}}, {1}, {1, 2, 2, 2}, {2, 2}},
       {"one batch per answer, then silence each time", 1, 4, {{{1}, false}, silence, {{2}, false}, silence, {{3}, false}, silence, {{4}}},
        {1, 2, 3, 4}, {1, 2, 2, 3, 3, 4, 4}, {}},
       {"only older batches, for ever", 5, 6, {{{1, 2}, false}, {{1, 2}, false}, {{1, 2}, false}}, {}, {5, 5, 5}, {5, 6}},
@@ -134,13 +139,58 @@ BOOST_AUTO_TEST_CASE(a_publisher_that_brings_nothing_is_given_up) {
 BOOST_AUTO_TEST_CASE(without_an_end_everything_up_to_the_marker_is_wanted) {
   // A first catch-up does not know how much there is.
   const std::vector<row> rows{
-      {"all and the marker", 0, std::nullopt, {{{0, 1, 2}}}, {0, 1, 2}, {0}, {}},
+      {"all and the marker, and nothing more", 0, std::nullopt, {{{0, 1, 2}}, {{}}}, {0, 1, 2}, {0, 3}, {}},
       {"an empty publisher", 0, std::nullopt, {{{}}}, {}, {0}, {}},
-      {"begins late", 0, std::nullopt, {{{5, 6}}}, {5, 6}, {0}, {0, 4}},
-      {"a hole, healed", 0, std::nullopt, {{{0, 2}}, {{1, 2}}}, {0, 1, 2}, {0, 1}, {}},
-      {"no marker, nothing more: nothing is known to be lost", 0, std::nullopt, {{{0, 1}, false}}, {0, 1}, {0, 2, 2, 2}, {}},
+      {"begins late", 0, std::nullopt, {{{5, 6}}, {{}}}, {5, 6}, {0, 7}, {0, 4}},
+      {"a hole, healed", 0, std::nullopt, {{{0, 2}}, {{1, 2}}, {{}}}, {0, 1, 2}, {0, 1, 3}, {}},
+      {"the tail dropped, the marker came", 0, std::nullopt, {{{0, 1}}, {{2, 3}}, {{4}}}, {0, 1, 2, 3}, {0, 2}, {}},
+      {"the marker came, the second look is not answered", 0, std::nullopt, {{{0, 1}}}, {0, 1}, {0, 2}, {}},
+      {"the second look brings something and no marker", 0, std::nullopt, {{{0, 1}}, {{2}, false}}, {0, 1, 2}, {0, 2, 3, 3, 3, 4}, {}},
+      {"no marker, nothing more: nothing is known to be lost", 0, std::nullopt, {{{0, 1}, false}}, {0, 1}, {0, 2, 2, 2, 3}, {}},
       {"no marker, then the marker alone", 0, std::nullopt, {{{0, 1}, false}, {{}}}, {0, 1}, {0, 2}, {}},
       {"never answers", 0, std::nullopt, {}, {}, {0, 0, 0}, {}},
+  };
+  for (const row& each : rows) check(each);
+}
+
+BOOST_AUTO_TEST_CASE(what_silence_ends_is_no_end) {
+  // Whoever stops in the middle of an answer may have more; a marker behind batches tells less than one with nothing before it.
+  struct ending {
+    const char* why;
+    std::deque<answer> answers;
+    bool has_ended;
+    bool is_proven;
+  };
+  const std::vector<ending> rows{
+      {"never answered", {}, false, false},
+      {"batches, then silence", {{{0, 1}, false}}, false, false},
+      {"batches and the marker, then silence", {{{0, 1}}}, true, false},
+      {"batches and the marker, then the marker", {{{0, 1}}, {{}}}, true, true},
+      {"batches and the marker, then more and the marker", {{{0, 1}}, {{2}}}, true, false},
+      {"batches and the marker, then more and silence", {{{0, 1}}, {{2}, false}}, false, false},
+      {"nothing but the marker", {{{}}}, true, true},
+  };
+  for (const ending& each : rows) {
+    BOOST_TEST_CONTEXT(each.why) {
+      const outcome got = recover(0, std::nullopt, each.answers, {});
+      BOOST_TEST(got.has_ended == each.has_ended);
+      BOOST_TEST(got.is_end_proven == each.is_proven);
+    }
+  }
+  BOOST_TEST(recover(1, 2, {{{1, 2}, false}}, {}).has_ended);
+}
+
+BOOST_AUTO_TEST_CASE(one_batch_that_cannot_be_transported_costs_no_other) {
+  // One above our limit, for instance, ends the connection of every answer that reaches it.
+  const answer silence{.batches = {}, .has_end = false};
+  const std::vector<row> rows{
+      {"in the middle of a gap", 1, 4, {{{1}, false}, silence, silence, silence, {{3, 4}}}, {1, 3, 4}, {1, 2, 2, 2, 3}, {2, 2}},
+      {"without an end", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{2, 3}}, {{}}}, {0, 2, 3}, {0, 1, 1, 1, 2, 4}, {1, 1}},
+      {"two of them", 1, 5, {{{1}, false}, silence, silence, silence, {{3}, false}, silence, silence, silence, {{5}}}, {1, 3, 5},
+       {1, 2, 2, 2, 3, 4, 4, 4, 5}, {2, 2, 4, 4}},
+      {"it is the last one, and nothing stands behind", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{}}}, {0}, {0, 1, 1, 1, 2},
+       {}},
+      {"nothing has come before", 1, 4, {silence, silence, silence, {{3, 4}}}, {}, {1, 1, 1}, {1, 4}},
   };
   for (const row& each : rows) check(each);
 }

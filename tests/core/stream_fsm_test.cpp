@@ -1,6 +1,7 @@
 #include "core/stream_fsm.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -34,6 +35,8 @@ BOOST_AUTO_TEST_CASE(a_stream_joins_from_the_beginning) {
          {"sent", "read_reply, catching_up"},
          {"reply 0", "apply_reply, catching_up"},
          {"applied", "read_reply, catching_up"},
+         {"end", "request 1, catching_up"},  // what stood before the marker may have been dropped
+         {"sent", "read_reply, catching_up"},
          {"end", "listen, whole"},
          {"live 0", "listen, whole"},
          {"live 1", "apply_live, whole"}});
@@ -143,8 +146,6 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_had_is_lost_and_what_it_may_have_removed_lea
                                      {"live 7", "request 6, recovering"}}));
   BOOST_TEST(mute.so_far().missing == 2U);
   BOOST_TEST(mute.so_far().outcomes[static_cast<std::size_t>(replay_outcome::unanswered)] == 1U);
-  check("refused requests do not spin", quick(),
-        after_two({{"live 3", "request 2, recovering"}, {"refused", "forget, incomplete"}, {"forgotten", "apply_live, incomplete"}}));
   check("no recovery takes for ever, whatever comes", quick(),
         after_two({{"live 9", "request 2, recovering"},
                    {"sent", "read_reply, recovering"},
@@ -152,6 +153,47 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_had_is_lost_and_what_it_may_have_removed_lea
                    {"pass 301", "apply_reply, recovering"},
                    {"applied", "forget, incomplete"},
                    {"forgotten", "apply_live, incomplete"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_sent_has_asked_nobody) {
+  // That we have no socket, or find no address, must not cost a publisher what it still has; nor may it keep live batches for ever.
+  told_stream refused(quick());
+  for (const char* each : {"connected", "live 0", "applied", "live 2", "refused"}) refused.tell(each);
+  BOOST_TEST((refused.machine.ask_at() == refused.now + quick().idle_check), "refused requests do not spin");
+
+  const auto for_a_minute = [](const std::string& then) {
+    std::vector<line> minute;
+    for (int i = 0; i < 60; ++i) minute.insert(minute.end(), {{"refused", then}, {"pass 1", then}});
+    return minute;
+  };
+  std::vector<line> gap = after_two({{"live 3", "request 2, recovering"}});
+  const auto minute = for_a_minute("request 2, recovering");
+  gap.insert(gap.end(), minute.begin(), minute.end());
+  std::vector<line> healed = gap;
+  healed.insert(healed.end(), {{"sent", "read_reply, recovering"},
+                               {"silence", "request 2, recovering"},
+                               {"refused", "request 2, recovering"},
+                               {"sent", "read_reply, recovering"},
+                               {"reply 2", "apply_reply, recovering"},
+                               {"applied", "apply_live, whole"}});
+  check("a gap: it can be asked for in the end", quick(), healed);
+  gap.insert(gap.end(), {{"refused", "forget, incomplete"},
+                         {"forgotten", "apply_live, incomplete"},
+                         {"applied", "listen, incomplete"},
+                         {"pass 31", "listen, incomplete"},
+                         {"live 5", "request 4, recovering"},
+                         {"refused", "forget, incomplete"}});
+  check("a gap: it cannot, and the next one does not wait for as long", quick(), gap);
+
+  std::vector<line> proof = after_two({{"broken", "listen, whole"}, {"connected", "listen, whole"}, {"quiet 1", "request 1, recovering"}});
+  const auto waiting = for_a_minute("request 1, recovering");
+  proof.insert(proof.end(), waiting.begin(), waiting.end());
+  proof.insert(proof.end(), {{"sent", "read_reply, recovering"}, {"reply 1", "listen, recovering"}});
+  const auto proven = check("a proof", quick(), proof);
+  BOOST_TEST(proven.so_far().generation == 1U);
+  const auto looked = check("a look at the tail: nothing waits for it", quick(),
+                            after_two({{"quiet 1", "request 2, whole"}, {"refused", "listen, whole"}, {"live 2", "apply_live, whole"}}));
+  BOOST_TEST(looked.so_far().replays == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_nobody_can_read_is_asked_for_once_more) {

@@ -1,5 +1,7 @@
 // Streams for which the system has no socket at the moment: too many files, or too many sockets.
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -13,6 +15,7 @@ namespace {
 
 using kvc::core::connection_state;
 using kvc::core::stream_state;
+using kvc::net::zmq_socket;
 using kvc::test::fake_publisher;
 using kvc::test::stored_payload;
 using kvc::test::tokens_from;
@@ -63,6 +66,33 @@ BOOST_FIXTURE_TEST_CASE(a_stream_without_a_socket_can_be_replaced_and_unregister
   other.replay_endpoint.clear();
   BOOST_TEST_REQUIRE(await(fleet.add(other)).has_value());
   BOOST_TEST(remove("c"));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_asked_for_without_a_socket_is_asked_for_later, scarce_fixture) {
+  // The publisher still has it all: neither a gap nor the proof after a break may be taken for unanswered.
+  publisher.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  BOOST_TEST_REQUIRE(await(fleet.add(registration(publisher))).has_value());
+  BOOST_TEST_REQUIRE(eventually([&] { return state() == stream_state::whole; }));
+  for (const bool is_break : {false, true}) {
+    std::vector<std::optional<zmq_socket>> others_of_ours;
+    for (bool is_one_left = true; is_one_left;) {
+      std::optional<zmq_socket> next;
+      is_one_left = !zmq_socket::open(next, engine, context.get_executor(), zmq_socket::kind::dealer);
+      if (is_one_left) others_of_ours.push_back(std::move(next));
+    }
+    if (is_break) {
+      publisher.break_connection(others, context);
+    } else {
+      publisher.lose_live(stored_payload({2}, 1, tokens_from(4, 1)));
+      publisher.publish(stored_payload({3}, 2, tokens_from(8, 1)));
+    }
+    BOOST_TEST_REQUIRE(eventually([&] { return state() == stream_state::recovering; }));
+    others_of_ours.clear();
+
+    BOOST_TEST(eventually([&] { return depth(tokens_from(0, 3)) == 3U && state() == stream_state::whole; }));
+    BOOST_TEST(service()->status->lost.load() == 0U);
+    BOOST_TEST(service()->status->generation.load() == 1U);
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(publishers_are_found_by_name_and_those_that_are_not_say_so, kvc::test::stream_fixture) {

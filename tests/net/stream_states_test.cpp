@@ -266,6 +266,22 @@ BOOST_AUTO_TEST_CASE(every_form_of_replay_reply_ends) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_reply_of_another_topic_is_none) {
+  // A replay endpoint that is another publisher's: what it holds is not what this stream holds.
+  stream_fixture under_test;
+  fake_publisher named(under_test.engine, under_test.context, {.topic = "kv@mine"});
+  fake_publisher other(under_test.engine, under_test.context, {.topic = "kv@other"});
+  other.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  auto wanted = under_test.registration(named);
+  wanted.topic = "kv@mine";
+  wanted.replay_endpoint = other.replay_endpoint();
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(wanted)));
+
+  BOOST_TEST(under_test.eventually([&] { return under_test.service()->status->other_topics.load() == 1U; }));
+  BOOST_TEST(under_test.eventually([&] { return under_test.service()->status->replays.load() == 1U; }));
+  BOOST_TEST(under_test.depth(tokens_from(0, 1)) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(only_the_registered_topic_counts) {
   // The transport compares beginnings: a neighbour whose topic begins alike comes through.
   state_fixture under_test;

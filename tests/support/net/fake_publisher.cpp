@@ -56,7 +56,7 @@ fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context&
         }
         const net::seqno_frame number{core::seqno{each->first}};
         std::vector<std::string_view> frames{peer, ""};
-        if (self->how.four_frames) frames.emplace_back("");
+        if (self->how.four_frames) frames.emplace_back(self->how.topic);
         frames.push_back(number.view());
         frames.push_back(each->second);
         BOOST_REQUIRE(!self->replay.try_send(frames));

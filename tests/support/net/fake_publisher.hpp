@@ -26,7 +26,7 @@ class fake_publisher {
     bool marks_end = true;     ///< false: the end marker is never sent
     bool marks_end_last = false;  ///< true: the end marker stands in the payload's place
     bool connects = false;     ///< the live socket connects to `endpoint`, which the subscriber binds
-    std::string topic = {};
+    std::string topic = {};    ///< of live batches, and of replies with four frames, whose end has none
     int send_high_water = 100'000;  ///< live messages kept for a slow subscriber; what comes after is dropped
   };
 
