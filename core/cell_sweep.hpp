@@ -22,8 +22,8 @@ struct reaching_slots {
   std::uint32_t last = no_slot;  ///< the one found last
 };
 
-/// Looks for slots that hold at least the first `length` blocks of a run, 1 to `max_run_blocks`, until `enough` are found: in most cases the
-/// first few cells tell. Any lane, like `sweep_cells`, inside a quiescent scope.
+/// Looks for slots that hold at least the first `length` blocks of a run, 1 to `max_run_blocks`, until `enough` are found: in most cases
+/// the first few cells tell. Any lane, like `sweep_cells`, inside a quiescent scope.
 [[nodiscard]] reaching_slots find_reaching(const run& in, std::uint32_t length, std::uint32_t enough) noexcept;
 
 }  // namespace kvc::core

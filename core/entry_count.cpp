@@ -12,8 +12,8 @@ constexpr std::size_t least_room = 8;
 std::shared_ptr<entry_count::part> entry_count::enroll() {
   auto made = std::make_shared<part>();
   const std::lock_guard lock(changing_);
-  // Looking through all parts for those that are gone each time would be quadratic in a fleet that joins at once. So it is done when the room
-  // is used up, of which half or more is free then.
+  // Looking through all parts for those that are gone each time would be quadratic in a fleet that joins at once. So it is done when the
+  // room is used up, of which half or more is free then.
   if (parts_.size() == parts_.capacity()) {
     std::erase_if(parts_, [](const auto& each) { return each.expired(); });
     if (parts_.size() >= parts_.capacity() / 2) parts_.reserve(std::max(least_room, parts_.size() * 2));

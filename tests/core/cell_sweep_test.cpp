@@ -61,7 +61,8 @@ BOOST_AUTO_TEST_CASE(who_reaches_is_found_wherever_his_cell_is) {
     const run_stretch only = store.follow({}, blocks);
     for (std::uint32_t left = 1U << random() % 12; left != 0; --left) {
       const std::uint32_t slot = store.slots().take(worker_id{left}, medium_id::gpu);
-      if (random() % 3 != 0) (void)store.take_cell(*only.in, slot, cell_word(static_cast<std::uint32_t>(random() % 30 == 0 ? 60 : 20), false));
+      const std::uint32_t cutoff = random() % 30 == 0 ? 60 : 20;
+      if (random() % 3 != 0) (void)store.take_cell(*only.in, slot, cell_word(cutoff, false));
     }
     for (const std::uint32_t length : {1U, 20U, 21U, 60U, 61U}) {
       std::vector<std::uint32_t> reaching;
