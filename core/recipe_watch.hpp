@@ -63,8 +63,8 @@ class recipe_notes {
 
     friend bool operator==(const finding&, const finding&) = default;
   };
-  /// Whether the verdict is another one now. One that was found stands, whoever this is compared with next, until another one is found or the
-  /// sample it came from has gone.
+  /// Whether the verdict is another one now. One that was found stands, whoever this is compared with next, until another one is found or
+  /// the sample it came from has gone.
   [[nodiscard]] bool update(const finding& now);
   [[nodiscard]] finding found() const;
 

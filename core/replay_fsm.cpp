@@ -37,7 +37,8 @@ void replay_fsm::lose(seqno from, seqno to) {
 
 replay_fsm::action replay_fsm::on_batch(seqno number) {
   answered_ = true;
-  const bool is_proven = !std::exchange(has_begun_, true) || is_behind_ || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
+  const bool is_first = !std::exchange(has_begun_, true);
+  const bool is_proven = is_first || is_behind_ || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
   if (is_complete()) return number > *to_ ? action::finish : action::ignore;
   if (number < next_) return action::ignore;
   const bool is_hole = number > next_;

@@ -19,7 +19,8 @@ namespace kvc::core {
 /// unless something has come before: then the batch asked for may be one that cannot be transported, and what stands behind it is asked for
 /// once. If that comes, only the one batch is lost.
 /// Where nothing tells how much there is, the marker alone does not prove that all has come, since batches before it may have been dropped:
-/// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never silently skipped.
+/// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never
+/// silently skipped.
 /// Use: perform `start()`'s action, then feed each outcome and perform the action it returns, until `finish`.
 /// Pure; one lane. The caller keeps the deadlines.
 class replay_fsm {

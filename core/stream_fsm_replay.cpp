@@ -55,7 +55,8 @@ void stream_fsm::check_tail(time_point now) {
   perform(recovery_->start(), now);
 }
 
-/// How long the next batch of the answer may take, whatever else comes meanwhile. A look at the tail must not hold up live batches for long.
+/// How long the next batch of the answer may take, whatever else comes meanwhile. A look at the tail must not hold up live batches for
+/// long.
 void stream_fsm::set_patience(time_point now) {
   const bool is_short = (is_tail_check_ && recovery_->applied_count() == 0) || recovery_->is_second_look();
   wake_at_ = std::min(now + (is_short ? std::min(rules_.replay_timeout, rules_.idle_check) : rules_.replay_timeout), give_up_at_);
@@ -76,7 +77,8 @@ void stream_fsm::perform(replay_fsm::action what, time_point now) {
       return;
     case replay_fsm::action::finish:
       if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
-      return finish_recovery(recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial, now);
+      return finish_recovery(
+          recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial, now);
   }
 }
 

@@ -188,8 +188,7 @@ BOOST_AUTO_TEST_CASE(one_batch_that_cannot_be_transported_costs_no_other) {
       {"without an end", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{2, 3}}, {{}}}, {0, 2, 3}, {0, 1, 1, 1, 2, 4}, {1, 1}},
       {"two of them", 1, 5, {{{1}, false}, silence, silence, silence, {{3}, false}, silence, silence, silence, {{5}}}, {1, 3, 5},
        {1, 2, 2, 2, 3, 4, 4, 4, 5}, {2, 2, 4, 4}},
-      {"it is the last one, and nothing stands behind", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{}}}, {0}, {0, 1, 1, 1, 2},
-       {}},
+      {"it is the last one there is", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{}}}, {0}, {0, 1, 1, 1, 2}, {}},
       {"nothing has come before", 1, 4, {silence, silence, silence, {{3, 4}}}, {}, {1, 1, 1}, {1, 4}},
   };
   for (const row& each : rows) check(each);

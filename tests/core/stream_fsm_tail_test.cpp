@@ -57,7 +57,9 @@ BOOST_AUTO_TEST_CASE(a_replay_may_have_lost_its_last_batches) {
     more.insert(more.begin(), joining.begin(), joining.end());
     return more;
   };
-  const auto outcome = [](const kvc::core::stream_fsm& of, replay_outcome how) { return of.so_far().outcomes[static_cast<std::size_t>(how)]; };
+  const auto outcome = [](const kvc::core::stream_fsm& of, replay_outcome how) {
+    return of.so_far().outcomes[static_cast<std::size_t>(how)];
+  };
   const auto marked = check("the marker, and nothing behind it: that is all", quick(),
                             after_joining({{"end", "request 1, catching_up"},
                                            {"sent", "read_reply, catching_up"},
