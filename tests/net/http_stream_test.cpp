@@ -215,10 +215,10 @@ BOOST_AUTO_TEST_CASE(a_client_that_takes_nothing_of_a_body_does_not_hold_up_a_st
   stream_server under_test;
   raw_client client = under_test.connect();
   BOOST_TEST(client.send(raw_client::request("GET", "/stream")));
-  int before = -1;
+  std::size_t before = 0;
   int still = 0;
   BOOST_TEST(stream_server::eventually([&] {
-    const int made = under_test.service.counts.made;
+    const std::size_t made = under_test.service.counts.made;
     still = made > 0 && made == before ? still + 1 : 0;
     before = made;
     return still == 20;  // as full as it gets
