@@ -1,5 +1,7 @@
 #include "core/replay_fsm.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace kvc::core {
@@ -75,7 +77,8 @@ replay_fsm::action replay_fsm::on_silence() {
   if (fruitless_ < limits_.attempts && !is_behind_) return ask_again();
   // Who has brought something is there: the next batch may be one that cannot be transported. An answer with what stands behind it would
   // prove that.
-  if (applied_ == 0 || is_behind_ || (to_ && next_ == *to_)) return give_up();
+  const bool is_last_number = next_.get() == std::numeric_limits<std::uint64_t>::max();
+  if (applied_ == 0 || is_behind_ || is_last_number || (to_ && next_ == *to_)) return give_up();
   is_behind_ = true;
   return ask_again();
 }

@@ -190,6 +190,7 @@ bench_report measure_ingest_replay(const ingest_plan& plan, const ingest_frames&
   reserve_memory(plan.reserve_mib);
   const auto server = scene.serve(side);
   const std::int64_t end = ingest_now();
+  wait_for("the stream to ask whether that was all", [&] { return server->faults() == 0; });
   check(history, *server);
   bench_report report;
   report.add("replay_batches", static_cast<double>(history.batches().size()));
