@@ -16,6 +16,7 @@
 #include "net/coordinator_tier.hpp"
 #include "net/field_reading.hpp"
 #include "net/home_listing.hpp"
+#include "net/log.hpp"
 
 namespace kvc::net {
 namespace {
@@ -106,6 +107,15 @@ asio::awaitable<bool> usage_list::write_some(std::string& into, std::size_t byte
   }
 }
 
+/// Objects are deleted by these figures, so that somebody will want to know when they changed.
+constexpr std::size_t longest_logged_salt = 256;
+
+std::string shown(double gib) {
+  std::string text;
+  answer_writer(text, wire_form::json).real(gib);
+  return text;
+}
+
 http_reply changed(std::string_view salt, double limit_gib, std::string_view status) {
   http_reply reply;
   answer_writer out(reply.body, wire_form::json);
@@ -149,8 +159,11 @@ http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment,
   const core::result<double> bytes = core::quota_bytes_of_gib(*limit);
   if (!bytes) return error_reply(400, invalid_limit);
   const std::string_view salt = core::salt_of_segment(segment);
+  const std::optional<double> before = tables.quotas.find(salt);
   const core::result<void> set = tables.quotas.set(salt, *bytes);
   if (!set) return overloaded_reply(set.error().message());
+  // Clients may say the same every minute.
+  if (before != *bytes) log::info(log::module::fleet, "quota set", {{"cache_salt", salt.substr(0, longest_logged_salt)}, {"limit_gb", shown(*limit)}});
   return changed(salt, *limit, "ok");
 }
 
@@ -165,7 +178,9 @@ http_reply read_usage_reply(const coordinator_tables& tables, std::string_view s
 http_reply remove_quota_reply(coordinator_tables& tables, std::string_view segment, const http_request& request) {
   if (auto refused = refuse_query_tier(request)) return *std::move(refused);
   const std::string_view salt = core::salt_of_segment(segment);
-  return changed(salt, 0.0, tables.quotas.remove(salt) ? "removed" : "not_found");
+  const bool was_there = tables.quotas.remove(salt);
+  if (was_there) log::info(log::module::fleet, "quota removed", {{"cache_salt", salt.substr(0, longest_logged_salt)}});
+  return changed(salt, 0.0, was_there ? "removed" : "not_found");
 }
 
 http_reply read_default_quota_reply(const coordinator_tables& tables) {
@@ -188,7 +203,11 @@ http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value&
     }
   }
   if (!faults.empty()) return faults_reply(faults);
+  const std::optional<double> before = tables.quotas.default_limit();
   tables.quotas.set_default_limit(bytes);
+  if (before != bytes) {
+    log::info(log::module::fleet, "default quota set", {{"limit_gb", bytes ? shown(core::gib_of_bytes(*bytes)) : std::string("none")}});
+  }
   return default_reply(tables.quotas);
 }
 

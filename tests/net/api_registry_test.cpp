@@ -232,6 +232,11 @@ BOOST_AUTO_TEST_CASE(asks_for_tokens_when_there_are_any) {
   BOOST_TEST(forbidden.status == 403);
   BOOST_TEST(has(forbidden, R"("reason":"forbidden")"));
   BOOST_TEST(service.post("/register", seed_registration, all).status == 200);
+  // A query that has objects moved changes something, too.
+  const std::string moving = R"({"model":"m","block_size":4,"token_ids":[1,2,3,4],"instance_id":"a","prefetch":true})";
+  BOOST_TEST(service.post("/query", moving, read).status == 403);
+  BOOST_TEST(has(service.post("/query_batch", R"({"queries":[)" + moving + "]}", read), R"("reason":"forbidden")"));
+  BOOST_TEST(service.post("/query", moving, all).status == 200);
 }
 
 BOOST_AUTO_TEST_CASE(tells_when_answers_can_be_relied_on) {

@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(fills_in_what_is_missing_null_or_empty) {
     BOOST_TEST(got->query.instance == "");
   }
   BOOST_TEST(read(query_with(R"("token_ids":[],"lora_id":7)"))->query.partition.lora == "7");
+  for (const char* none : {"0", "-1"}) {  // what is filled in where there is no adapter, as in events
+    BOOST_TEST(read(query_with(R"("token_ids":[],"lora_id":)" + std::string(none)))->query.partition.lora.empty());
+  }
   BOOST_TEST(read(query_with(R"("token_ids":[],"lora_id":"seven","lora_name":"")"))->query.partition.lora == "seven");
 }
 
