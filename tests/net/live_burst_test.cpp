@@ -138,10 +138,11 @@ asio::awaitable<void> hear_successor_at_once(wire& on) {
   send(first, 0, "first");
   co_await receive(heard, subscriber);
   for (std::uint64_t i = 1; i < 4; ++i) send(first, i, "first");
-  BOOST_TEST_REQUIRE(!co_await subscriber.wait(soon()));
-  heard.receive_more(subscriber, 2);
-  BOOST_TEST(heard.size() == 2U);
-  BOOST_TEST_REQUIRE(!co_await subscriber.wait(soon()));
+  while (heard.size() < 2) {  // a wait may end for nothing
+    const error_code waited = co_await subscriber.wait(soon());
+    BOOST_TEST_REQUIRE(!waited);
+    heard.receive_more(subscriber, 2);
+  }
   first.close();
   co_await bind_after(second, endpoint);
   const auto patience = soon();
