@@ -24,6 +24,8 @@ class link_forest {
   void cut(std::uint32_t child);
   /// Whether the way from a root to `node` leads past `other`, or ends there.
   [[nodiscard]] bool is_behind(std::uint32_t node, std::uint32_t other);
+  /// Gives back what all of them took. Precondition: nobody has a parent.
+  void clear() noexcept { places_.clear(); }
 
  private:
   /// Of a tree of the nodes on one way, ordered by depth. The top one of it hangs by `up` at the node above the way's first one.

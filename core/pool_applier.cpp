@@ -12,33 +12,23 @@
 namespace kvc::core {
 namespace {
 
-/// Digests depend on the secret, as what they are of is chosen by whoever writes objects.
-std::uint64_t digest_of(std::string_view text) {
-  return spread(text);
-}
-
-template <std::size_t Count>
-std::uint64_t digest_of(const std::array<std::uint64_t, Count>& numbers) {
-  return spread(numbers);
-}
-
 /// Hexadecimal digits are the same in either case.
 std::uint64_t digest_of_digits(std::string_view digits) {
   std::string lower(digits);
   for (char& digit : lower) digit = static_cast<char>(digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit);
-  return digest_of(lower);
+  return spread(lower);
 }
 
 /// The identity of an object: of its text, where nothing can be known of it, else of what it says, which may be written in several ways.
 std::uint64_t object_of(std::string_view text, const pool_key& key, std::uint64_t writer) {
-  if (key.form == key_form::opaque) return digest_of(std::array<std::uint64_t, 2>{writer, digest_of(text)});
+  if (key.form == key_form::opaque) return spread(std::array<std::uint64_t, 2>{writer, spread(text)});
   const std::uint64_t digits = key.form == key_form::number ? key.number : digest_of_digits(key.digits);
-  return digest_of(std::array<std::uint64_t, 4>{writer, digits, key.is_negative ? 1U : 0U, key.part.code()});
+  return spread(std::array<std::uint64_t, 4>{writer, digits, key.is_negative ? 1U : 0U, key.part.code()});
 }
 
 /// One of several blocks that an event names.
 std::uint64_t piece_of(std::uint64_t object, std::uint16_t home, engine_hash name) {
-  return digest_of(std::array<std::uint64_t, 3>{object, home, name.get()});
+  return spread(std::array<std::uint64_t, 3>{object, home, name.get()});
 }
 
 }  // namespace
@@ -86,16 +76,16 @@ std::uint16_t pool_applier::home_for(const event_scope& scope, const pool_key& k
 /// Who made the object, so that parts of others are not mistaken for parts of the same block. Whoever names no tenant means the registered
 /// one, and others may name it.
 std::uint64_t pool_applier::writer_of(const pool_key& key, const event_scope& scope) const {
-  const std::uint64_t tenant = digest_of(scope.tenant ? *scope.tenant : homes_[0].in->key().tenant);
-  return digest_of(std::array<std::uint64_t, 7>{tenant, static_cast<std::uint64_t>(key.form), digest_of(key.prefix), digest_of(key.suffix),
-                                                digest_of(key.model), key.group, key.ranks});
+  const std::uint64_t tenant = spread(scope.tenant ? *scope.tenant : homes_[0].in->key().tenant);
+  return spread(std::array<std::uint64_t, 7>{tenant, static_cast<std::uint64_t>(key.form), spread(key.prefix), spread(key.suffix),
+                                                spread(key.model), key.group, key.ranks});
 }
 
 pool_joiner::sighting pool_applier::sighting_of(const event_scope& scope, const pool_key& key) {
   pool_joiner::sighting seen;
   seen.home = home_for(scope, key);
   const std::uint64_t writer = writer_of(key, scope);
-  seen.layout = key.has_parts() ? digest_of(std::array<std::uint64_t, 2>{writer, seen.home}) : 0;
+  seen.layout = key.has_parts() ? spread(std::array<std::uint64_t, 2>{writer, seen.home}) : 0;
   seen.object = object_of(scope.object_key, key, writer);
   seen.part = key.part;
   seen.ranks = key.ranks;

@@ -267,6 +267,7 @@ bool pool_joiner::clear_some(media_mask which, const std::function<bool(std::uin
   if (to_clear_ != 0) return false;
   to_clear_ = no_record;
   if (objects_.size() == 0) moved_.clear();  // no name is left either
+  if (nodes_.size() == 0) chains_.clear();
   if (which == all_media && !is_meant && objects_.size() == 0) {
     layouts_.forget();
     records_made_ = 0;

@@ -10,7 +10,6 @@
 namespace kvc::core {
 namespace {
 
-/// Whether a partition agrees with every dimension that an event names.
 /// Events without room for their partition that pass before it is looked for again, at most.
 constexpr std::uint32_t longest_room_pause = 1'024;
 

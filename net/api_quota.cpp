@@ -162,8 +162,9 @@ http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment,
   const std::optional<double> before = tables.quotas.find(salt);
   const core::result<void> set = tables.quotas.set(salt, *bytes);
   if (!set) return overloaded_reply(set.error().message());
-  // Clients may say the same every minute.
-  if (before != *bytes) log::info(log::module::fleet, "quota set", {{"cache_salt", salt.substr(0, longest_logged_salt)}, {"limit_gb", shown(*limit)}});
+  if (before != *bytes) {  // clients may say the same every minute
+    log::info(log::module::fleet, "quota set", {{"cache_salt", salt.substr(0, longest_logged_salt)}, {"limit_gb", shown(*limit)}});
+  }
   return changed(salt, *limit, "ok");
 }
 

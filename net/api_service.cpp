@@ -72,7 +72,7 @@ api_service::api_service(api_context context) : context_(std::move(context)) {
 }
 api_service::~api_service() = default;
 
-checked api_service::may_change(const http_request& request) const {
+checked api_service::denied_change(const http_request& request) const {
   return check_access(access::write, request.authorization, context_.auth_tokens, context_.auth_read_tokens);
 }
 
@@ -110,7 +110,7 @@ http_reply api_service::answer_query_request(lane& here, const http_request& req
 
 http_reply api_service::answer_query(lane& here, const http_request& request, const query_request& query) {
   // Whoever may only look may not have objects moved either.
-  const checked denied = query.prefetch ? may_change(request) : checked();
+  const checked denied = query.prefetch ? denied_change(request) : checked();
   if (denied) return reply_with(*denied, request.answer_form);
   scratch& reused = *scratches_[here.index()];
   std::string body;
@@ -158,7 +158,7 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
 }
 
 asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
-  auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form, may_change(request));
+  auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form, denied_change(request));
   const bool is_long = request.body.size() > most_read_by_lane;
   const checked unreadable = co_await beside_.run_if(is_long, [&] { return batch->read(request.body_form); });
   if (unreadable) co_return reply_with(*unreadable, request.answer_form);

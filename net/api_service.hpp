@@ -34,8 +34,8 @@ class api_service final : public http_service {
  private:
   struct scratch;
 
-  /// Why the client may not; nothing: it may.
-  [[nodiscard]] checked may_change(const http_request& request) const;
+  /// Why the client may not change anything; nothing: it may.
+  [[nodiscard]] checked denied_change(const http_request& request) const;
   [[nodiscard]] http_reply answer_query_request(lane& here, const http_request& request, bool by_hash);
   [[nodiscard]] http_reply answer_query(lane& here, const http_request& request, const query_request& query);
   [[nodiscard]] asio::awaitable<http_reply> answer_waiting_query(lane& here, const http_request& request, bool by_hash);

@@ -52,7 +52,8 @@ void read_endpoint(field_rules& rules, member which, bool is_required, std::stri
   }
   if (rules.wrong() || endpoint.empty() || is_endpoint(endpoint)) return;
   const std::string name = rules.name_of(which);
-  rules.refuse(refusal_kind::invalid_value, name + " must be tcp://host:port, tcp://[v6]:port or ipc://path, the path of at most 107 bytes", name);
+  rules.refuse(refusal_kind::invalid_value,
+               name + " must be tcp://host:port, tcp://[v6]:port or ipc://path of at most " + std::to_string(longest_ipc_path) + " bytes", name);
 }
 
 /// Names of interfaces can be bound, names of hosts cannot. An interface with a dot in its name has a number behind it (a VLAN's).

@@ -81,10 +81,8 @@ void field_rules::required_text(member wanted, std::string_view name, std::strin
 void field_rules::text_or_number(member wanted, std::string& out) {
   const tape_node* const node = value(wanted);
   if (wrong_ || node == nullptr) return;
-  if (node->what == kind::unsigned_integer) {
-    if (node->bits != 0) out = std::to_string(node->bits);
-  } else if (node->what == kind::negative_integer) {
-    out.clear();
+  if (node->is_integer()) {
+    if (node->what == kind::unsigned_integer && node->bits != 0) out = std::to_string(node->bits);
   } else if (node->what == kind::string) {
     text(wanted, out);
   } else {
@@ -152,7 +150,8 @@ void field_rules::extra_keys(std::string_view lora, std::string_view salt, std::
   for (std::size_t i = 0; i < node->length; ++i, block = block.next()) {
     const bool is_list = !block.has_value() || block.is(kind::array);
     if (!is_list || !read_extra_keys(block, keys) || !std::ranges::all_of(keys, is_reported_key)) {
-      return refuse(refusal_kind::invalid_type, "an entry of " + name + " must be null or a list of strings, integers, bytes or pairs, 4096 at most", name, i);
+      return refuse(refusal_kind::invalid_type,
+                    "an entry of " + name + " must be null or a list of strings, integers, bytes or pairs, 4096 at most", name, i);
     }
     extra_key_filter filter;  // engines repeat in the keys what the partition says already
     filter.lora = lora;

@@ -247,7 +247,7 @@ asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& loc
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   refusing.drain_for_ = refusal_drain;
-  refusing.refuse(refusal_kind::overloaded, "too many connections; try again");
+  refusing.refuse(refusal_kind::overloaded, "too many connections; try again", {});
   refusing.wants_ = refusing.write();
   co_await refusing.run();
 }

@@ -17,6 +17,11 @@ constexpr std::size_t head_bytes = 4U << 10;         ///< read at a time behind 
 constexpr std::size_t early_look_bytes = 64U << 10;  ///< bodies longer than this are refused before they are read
 constexpr std::size_t most_drained_bytes = 512U << 20;
 
+/// The path of a target as it was sent.
+std::string_view raw_path(std::string_view target) {
+  return target.substr(0, target.find_first_of("?#"));
+}
+
 }  // namespace
 
 void http_session::on_ready() noexcept {
@@ -119,24 +124,24 @@ http_reply http_session::told(std::string_view path, const refusal& why) {
   return shared_.service.refused_reply(path, why).value_or(reply_with(why, answer_form_));
 }
 
-void http_session::refuse(refusal_kind kind, std::string sentence) {
-  reply_ = told(asked_ ? asked_->request.path : std::string_view(), refusal{kind, std::move(sentence)});
+void http_session::refuse(refusal_kind kind, std::string sentence, std::string_view path) {
+  reply_ = told(path, refusal{kind, std::move(sentence)});
   keep_alive_ = false;
   is_refused_ = true;
   begun_ = steady::now();
 }
 
 /// The reply for bytes that are over a limit or no request at all.
-http_session::wants http_session::refuse_rest(step why) {
+http_session::wants http_session::refuse_rest(step why, std::string_view path) {
   if (why == step::head_too_large) {
-    refuse(refusal_kind::body_too_large, "the header is larger than " + std::to_string(shared_.settings.max_header_bytes) + " bytes");
+    refuse(refusal_kind::body_too_large, "the header is larger than " + std::to_string(shared_.settings.max_header_bytes) + " bytes", path);
   } else if (why == step::frame_too_large) {
     const std::string most = std::to_string(shared_.settings.max_header_bytes);
-    refuse(refusal_kind::body_too_large, "the body's trailers and chunk extensions are larger than " + most + " bytes");
+    refuse(refusal_kind::body_too_large, "the body's trailers and chunk extensions are larger than " + most + " bytes", path);
   } else if (why == step::body_too_large) {
-    refuse(refusal_kind::body_too_large, "the body is larger than " + std::to_string(shared_.settings.max_body_bytes) + " bytes");
+    refuse(refusal_kind::body_too_large, "the body is larger than " + std::to_string(shared_.settings.max_body_bytes) + " bytes", path);
   } else {
-    refuse(refusal_kind::bad_http, std::string(parser_.what_is_bad()));
+    refuse(refusal_kind::bad_http, std::string(parser_.what_is_bad()), path);
   }
   if (why != step::bad) counters_.bodies_refused.add();
   return finish();
@@ -159,7 +164,8 @@ http_session::wants http_session::read() {
     }
     return wants::head;
   }
-  if (now != step::has_head) return refuse_rest(now);
+  // Of these only a length that is claimed is refused where the head is there, and the path known.
+  if (now != step::has_head) return refuse_rest(now, now == step::body_too_large ? raw_path(parser_.target()) : std::string_view());
   take_head();
   return is_refused_early() ? finish() : read_body();
 }
@@ -179,9 +185,8 @@ void http_session::take_head() {
   request.answer_form = answer_form_;
   std::optional<http_target> target = parse_target(parser_.target());
   if (!target) {
-    const std::string_view raw = parser_.target();
     const refusal why{refusal_kind::bad_http, "the request target cannot be decoded: escapes are %XX, and what they spell is UTF-8"};
-    asked_->plan.refusal = told(raw.substr(0, raw.find_first_of("?#")), why);
+    asked_->plan.refusal = told(raw_path(parser_.target()), why);
     return;
   }
   asked_->target = std::move(*target);
@@ -226,7 +231,7 @@ http_session::wants http_session::read_body() {
     return finish();
   }
   if (now == step::complete) return handle();
-  if (now != step::needs_more) return refuse_rest(now);
+  if (now != step::needs_more) return refuse_rest(now, asked_->request.path);
   if (wants_ != wants::body) set_deadline(steady::now() + shared_.settings.body_timeout);
   return wants::body;
 }
@@ -245,7 +250,7 @@ bool http_session::take_body() {
 }
 
 void http_session::refuse_for_want_of_room() {
-  refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again");
+  refuse(refusal_kind::overloaded, "too many bodies are being read at this moment; try again", asked_->request.path);
   counters_.bodies_refused.add();
 }
 

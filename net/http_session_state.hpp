@@ -85,8 +85,9 @@ class http_session final : private ready_sockets::client {
   void take_head();
   [[nodiscard]] bool is_refused_early();
   void decide_forms();
-  void refuse(refusal_kind kind, std::string sentence);
-  [[nodiscard]] wants refuse_rest(request_parser::step why);
+  /// `path`: of the request; empty where it is not known.
+  void refuse(refusal_kind kind, std::string sentence, std::string_view path);
+  [[nodiscard]] wants refuse_rest(request_parser::step why, std::string_view path);
   [[nodiscard]] wants handle();
   [[nodiscard]] http_reply answered_now();
   [[nodiscard]] wants finish();

@@ -186,8 +186,19 @@ BOOST_AUTO_TEST_CASE(limits_hold_for_the_coordinator_too) {
   coordinator_options options;
   options.http.max_body_bytes = 1'000;
   coordinator_fixture service(options);
-  BOOST_TEST(service.call("POST", "/quota/events", std::string(1'001, ' ')).status == 413);
+  const raw_answer too_large = service.call("POST", "/quota/events", std::string(1'001, ' '));
+  BOOST_TEST(too_large.status == 413);
+  BOOST_TEST(too_large.body.starts_with(R"({"detail":)"), too_large.body);
   BOOST_TEST(service.call("POST", "/quota/events", R"({"instance_id":"a","seq":1,"events":[]})").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_whose_path_is_not_known_yet_is_not_refused_in_the_way_of_the_one_before) {
+  coordinator_fixture service;
+  raw_client client(service.port());
+  BOOST_TEST(client.ask("GET", "/instances").status == 200);
+  const raw_answer refused = client.ask("GET", "/" + std::string(70'000, 'x'));
+  BOOST_TEST(refused.status == 413);
+  BOOST_TEST(refused.body.find(R"("reason":)") != std::string::npos, refused.body);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_is_slow_with_its_request_is_let_go) {
