@@ -130,6 +130,7 @@ namespace {
 
 void start_lane(http_shared& shared, http_lane& local, const std::vector<std::unique_ptr<tcp::acceptor>>& acceptors) {
   local.sockets.start();
+  local.here.turns.look_at(local.sockets);
   for (const auto& each : acceptors) local.here.tasks.spawn("http acceptor", accept_all(shared, local, *each));
 }
 

@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/errc.hpp"
+#include "net/ready_sockets.hpp"
 #include "net/short_slices.hpp"
 #include "net/waiting_place.hpp"
 
@@ -29,14 +30,16 @@ asio::awaitable<void> lane_turns::next() {
   began_ = std::chrono::steady_clock::now();
 }
 
-// Whoever is called, and then the next hand-over, stand in the lane's queue behind whatever has become ready meanwhile.
+// Whoever is called, and then the next hand-over, stand in the lane's queue behind whatever has become ready meanwhile. A socket's client
+// may end the wait of any stream, so who is next is asked for behind it.
 void lane_turns::pass_on(const asio::any_io_executor& executor) {
   if (waiting_.empty()) {
     is_passing_ = false;
     return;
   }
   give_way();
-  waiting_.front()->call();
+  if (sockets_ != nullptr) sockets_->look();
+  if (!waiting_.empty()) waiting_.front()->call();
   asio::post(executor, [this, executor] { pass_on(executor); });
 }
 

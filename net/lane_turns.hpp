@@ -11,6 +11,8 @@ namespace kvc::net {
 
 namespace asio = boost::asio;
 
+class ready_sockets;
+
 /// Shares a lane between streams that have more to do than there is time, and everything else.
 ///
 /// Problem: a stream whose events come faster than they are applied never has to wait for its socket. If every such stream merely gave way
@@ -19,8 +21,9 @@ namespace asio = boost::asio;
 /// of them the lane looks at its sockets and timers and does what is ready there. So a query waits for one turn at a time, however many
 /// streams are behind. Nobody is interrupted: who works in long pieces makes long turns. Between two turns the lane also lets other threads
 /// of its CPU go first (see `give_way`): a lane that has always more to do would share it with the transport's threads in stretches of
-/// 4 ms, as the kernel's clock ticks, and what they have to do grows meanwhile. Lane: all members on the lane's thread. Must outlive the
-/// coroutines that wait in it.
+/// 4 ms, as the kernel's clock ticks, and what they have to do grows meanwhile. Behind that it looks at the sockets of `look_at` by itself:
+/// the lane's queue would let what it finds there wait for the turn that is about to begin, and for those threads once more. Lane: all
+/// members on the lane's thread. Must outlive the coroutines that wait in it.
 class lane_turns {
  public:
   /// Of one turn. Short beside what a query may take, long beside what changing over costs (about a microsecond).
@@ -35,6 +38,9 @@ class lane_turns {
   /// The same for who has just looked at the clock.
   [[nodiscard]] bool is_over(std::chrono::steady_clock::time_point now) const noexcept { return now - began_ >= length; }
 
+  /// Has `sockets` served before each turn from now on. They must outlive all turns, and have started.
+  void look_at(ready_sockets& sockets) noexcept { sockets_ = &sockets; }
+
   /// Ends the caller's turn; completes when the next one begins.
   /// Executor: the lane's. Deadline: none is needed, every turn ends by itself. Cancellation: whichever types the caller lets through end
   /// the wait at once.
@@ -44,6 +50,7 @@ class lane_turns {
   class place;
   void pass_on(const asio::any_io_executor& executor);
 
+  ready_sockets* sockets_ = nullptr;
   std::list<place*> waiting_;  ///< first come, first served
   bool is_passing_ = false;    ///< a hand-over is on its way through the lane's queue
   std::chrono::steady_clock::time_point began_{};

@@ -58,6 +58,10 @@ bool ready_sockets::collect() noexcept {
   return count > 0;
 }
 
+void ready_sockets::look() {
+  if (!is_serving_) serve();
+}
+
 void ready_sockets::serve() {
   is_serving_ = true;
   const auto end = std::chrono::steady_clock::now() + turn;

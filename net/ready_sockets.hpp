@@ -62,6 +62,10 @@ class ready_sockets {
   /// Calls `who` again soon, behind those that are waiting.
   void again(client& who);
 
+  /// Calls those that have stirred by now, for a `turn`, unless they are about to be called anyway. For who keeps the lane from its own
+  /// wait, see `lane_turns`. After `start`; not from `on_ready`.
+  void look();
+
  private:
   using queue = boost::intrusive::list<client, boost::intrusive::constant_time_size<false>>;
 

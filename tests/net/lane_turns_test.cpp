@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <vector>
 
 #include <boost/asio/cancellation_state.hpp>
@@ -12,6 +14,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/ready_sockets.hpp"
 #include "net/task_scope.hpp"
 
 BOOST_AUTO_TEST_SUITE(lane_turns)
@@ -86,6 +89,46 @@ BOOST_AUTO_TEST_CASE(other_work_waits_for_one_turn_however_many_streams_are_busy
 
   BOOST_TEST(seen == streams * turns_each);
   BOOST_TEST(longest <= 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_socket_asks_in_one_turn_is_answered_before_the_next) {
+  // Through the lane's queue alone it would wait behind the turn that is about to begin.
+  struct client final : net::ready_sockets::client {
+    client() { BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) == 0); }
+    ~client() override {
+      for (const int each : ends) ::close(each);
+    }
+    client(const client&) = delete;
+    client& operator=(const client&) = delete;
+    void on_ready() noexcept override {
+      std::array<char, 100> text{};
+      for (ssize_t got = 0; (got = ::read(ends[0], text.data(), text.size())) > 0;) answered += static_cast<std::size_t>(got);
+    }
+    std::array<int, 2> ends{};
+    std::size_t answered = 0;
+  };
+  busy_lane here;
+  net::ready_sockets sockets(here.context);
+  client asking;
+  std::vector<std::size_t> answered;  // of all that had been asked, at the beginning of each turn
+  asio::post(here.context, [&] {
+    sockets.start();
+    BOOST_REQUIRE(sockets.watch(asking.ends[0], asking));
+    here.turns.look_at(sockets);
+  });
+  const auto ask_each_turn = [&]() -> asio::awaitable<void> {
+    for (std::size_t asked = 0; asked < 100; ++asked) {
+      BOOST_TEST_REQUIRE(::write(asking.ends[1], "?", 1) == 1);
+      co_await here.turns.next();
+      answered.push_back(asking.answered);
+    }
+    here.context.stop();
+  };
+  asio::post(here.context, [&] { here.tasks.spawn("asking", ask_each_turn()); });
+  here.context.run();
+
+  BOOST_TEST_REQUIRE(answered.size() == 100U);
+  for (std::size_t i = 0; i < answered.size(); ++i) BOOST_TEST_REQUIRE(answered[i] == i + 1);
 }
 
 BOOST_AUTO_TEST_CASE(who_is_cancelled_while_waiting_leaves_and_the_others_go_on) {

@@ -129,6 +129,30 @@ BOOST_AUTO_TEST_CASE(who_always_has_more_does_not_keep_others_waiting) {
   BOOST_TEST(others == 100);
 }
 
+BOOST_AUTO_TEST_CASE(who_keeps_the_lane_busy_can_have_the_sockets_looked_at) {
+  // Unless they are being served already: then they go on behind whatever else the lane has to do, as without it.
+  watched_lane lane;
+  std::string heard;
+  listener asking(lane.sockets, [&](listener& self) {
+    if (self.may_read()) heard += self.take();
+  });
+  bool is_over = false;
+  asio::post(lane.context, [&] {
+    asking.pair.say("one");
+    lane.sockets.look();
+    BOOST_TEST(heard == "one");
+    asking.pair.say("two");
+    lane.sockets.again(asking);
+    const int before = asking.calls;
+    lane.sockets.look();
+    BOOST_TEST(asking.calls == before);
+    is_over = true;
+    lane.context.stop();
+  });
+  lane.context.run_for(std::chrono::seconds(20));
+  BOOST_TEST(is_over);
+}
+
 BOOST_AUTO_TEST_CASE(who_has_gone_is_not_called) {
   // A session may end by its deadline after its socket has stirred and before its turn.
   watched_lane lane;
