@@ -78,6 +78,9 @@ struct field_info {
 [[nodiscard]] const field_info* find_coordinator_variable(std::string_view name) noexcept;
 [[nodiscard]] const field_info* find_coordinator_flag(std::string_view name) noexcept;
 
+/// The names of those flags, without `--`.
+[[nodiscard]] std::span<const std::string_view> coordinator_flags() noexcept;
+
 /// The environment variable and the flag of a row: `KVC_HTTP_PORTS`, `--http-ports`.
 [[nodiscard]] std::string variable_name(std::string_view field_name);
 [[nodiscard]] std::string flag_name(std::string_view field_name);

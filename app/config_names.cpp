@@ -68,18 +68,23 @@ const field_info* find_coordinator_variable(std::string_view name) noexcept {
   return nullptr;
 }
 
+std::span<const std::string_view> coordinator_flags() noexcept {
+  static constexpr std::array<std::string_view, 11> flags{"host",
+                                                          "port",
+                                                          "instance-timeout",
+                                                          "health-check-interval",
+                                                          "eviction-check-interval",
+                                                          "eviction-ratio",
+                                                          "trigger-watermark",
+                                                          "blend-chunk-size",
+                                                          "blend-probe-stride",
+                                                          "timeout-keep-alive",
+                                                          "eviction-unit"};
+  return flags;
+}
+
 const field_info* find_coordinator_flag(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 11> flags{"host",
-                                                   "port",
-                                                   "instance-timeout",
-                                                   "health-check-interval",
-                                                   "eviction-check-interval",
-                                                   "eviction-ratio",
-                                                   "trigger-watermark",
-                                                   "blend-chunk-size",
-                                                   "blend-probe-stride",
-                                                   "timeout-keep-alive",
-                                                   "eviction-unit"};
+  const auto flags = coordinator_flags();
   if (std::ranges::find(flags, name) == flags.end()) return nullptr;
   return find_field("coordinator-" + std::string(name));
 }

@@ -38,6 +38,22 @@ void append_row(std::string& out, const field_info& field, const settings& defau
   if (field.stands_for.empty()) out += "      default: " + value_as_json(field, defaults) + "\n";
 }
 
+/// ` --host, --port, ...`, in lines of the help's width.
+std::string coordinator_names() {
+  constexpr std::size_t width = 120;
+  std::string names;
+  std::size_t column = width;  // the sentence before it fills its line
+  for (const std::string_view each : coordinator_flags()) {
+    if (!names.empty()) names += ',';
+    const std::string word = flag_name(each);
+    const bool is_full = column + word.size() + 2 > width;
+    column = (is_full ? 0 : column) + word.size() + 2;
+    names += is_full ? "\n  " : " ";
+    names += word;
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string help_text() {
@@ -64,6 +80,7 @@ std::string help_text() {
     }
     append_row(out, field, defaults);
   }
+  out += "\nThe coordinator's are taken by LMCache's names too: LMCACHE_MP_COORDINATOR_PORT, or as flags" + coordinator_names() + ".\n";
   out +=
       "\n"
       "example: two lanes, one port, and the streams' log in detail\n"

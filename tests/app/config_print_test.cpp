@@ -4,6 +4,8 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "app/config_fields.hpp"
 #include "app/config_file.hpp"
@@ -41,6 +43,10 @@ BOOST_AUTO_TEST_CASE(help_names_every_setting_with_its_legal_values) {
   for (const app::field_info& field : app::config_fields()) {
     BOOST_TEST(help.find(app::flag_name(field.name) + (std::holds_alternative<app::boolean_access>(field.access) ? "\n" : " VALUE\n")) != std::string::npos, field.name);
     BOOST_TEST(help.find(app::legal_values(field)) != std::string::npos, field.name);
+  }
+  for (const std::string_view each : app::coordinator_flags()) {
+    const std::string flag = ' ' + app::flag_name(each);
+    BOOST_TEST((help.find(flag + ',') != std::string::npos || help.find(flag + '.') != std::string::npos), each);
   }
   BOOST_TEST(help.find("example") != std::string::npos);
 }
