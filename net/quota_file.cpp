@@ -42,10 +42,31 @@ std::optional<std::string> write_synced(int file, std::string_view text) {
   return std::nullopt;
 }
 
+/// The file that is to take the place of the one at `path`.
+std::string fresh_path(const std::string& path) {
+  return path + ".new";
+}
+
+int open_fresh(const std::string& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+}
+
+/// The first change of a quota would find out too, but whoever starts the service is there now.
+void warn_if_nothing_can_be_written(const std::string& path) {
+  const std::string fresh = fresh_path(path);
+  const int file = open_fresh(fresh);
+  if (file < 0) {
+    log::warn(log::module::fleet, "changes of quotas cannot be written", {{"file", path}, {"reason", last_failure()}});
+    return;
+  }
+  static_cast<void>(::close(file));
+  static_cast<void>(::unlink(fresh.c_str()));
+}
+
 /// On the writer's thread.
 asio::awaitable<std::optional<std::string>> replace_file(std::string path, std::string text) {
-  const std::string fresh = path + ".new";
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  const std::string fresh = fresh_path(path);
+  const int file = open_fresh(fresh);
   if (file < 0) co_return last_failure();
   std::optional<std::string> failed = write_synced(file, text);
   if (::close(file) != 0 && !failed) failed = last_failure();
@@ -122,12 +143,14 @@ std::optional<std::string> quota_file::load(core::quota_table& into) const {
   const int failed = read_all(path_, text);
   if (failed == ENOENT || failed == ENOTDIR) {
     log::info(log::module::fleet, "no quota file yet", {{"file", path_}});
+    warn_if_nothing_can_be_written(path_);
     return std::nullopt;
   }
   // A file that cannot be looked at may hold the quotas that keep everything from being deleted.
   if (failed != 0) return std::generic_category().message(failed);
   if (std::optional<std::string> wrong = take_all(text, into)) return wrong;
   log::info(log::module::fleet, "quotas read", {{"file", path_}, {"quotas", into.all().size()}});
+  warn_if_nothing_can_be_written(path_);
   return std::nullopt;
 }
 

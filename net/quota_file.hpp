@@ -34,6 +34,7 @@ class quota_file {
   [[nodiscard]] bool is_used() const noexcept { return !path_.empty(); }
 
   /// Puts what the file says into an empty table, and logs that; only a file that is not there says nothing. Answers what is wrong with it.
+  /// Where nothing can be written, logs a warning: quotas that only somebody else changes are of use.
   [[nodiscard]] std::optional<std::string> load(core::quota_table& into) const;
 
   /// Completes when the table, as it is at the call or later, is on the disk; or when that failed: then with the reason. Made in slices.

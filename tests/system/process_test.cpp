@@ -241,6 +241,7 @@ BOOST_AUTO_TEST_CASE(quotas_that_cannot_be_read_are_named_with_their_setting_and
 
   const conductor_process server({"--coordinator-quota-file=/nonexistent/quotas.json"});
   BOOST_TEST(has(server.output(), "no quota file yet file=/nonexistent/quotas.json"), server.output());
+  BOOST_TEST(has(server.output(), "changes of quotas cannot be written file=/nonexistent/quotas.json"), server.output());
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_of_the_log_that_goes_away_does_not_stop_the_service) {
