@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace kvc::net {
 namespace {
@@ -14,7 +15,7 @@ using kind = tape_node::kind;
 
 tape_node* json_handler::add_node(kind what, error_code& failed) {
   if (data_.tree.size() == request_document::max_tree_nodes) {
-    refuse_length(target_->name, failed);
+    refuse_length(target_->name, "makes more than " + std::to_string(request_document::max_tree_nodes) + " values", failed);
     return nullptr;
   }
   tape_node& node = data_.tree.emplace_back();
@@ -30,7 +31,9 @@ bool json_handler::add_text(std::string_view part, error_code& failed) {
     node->bits = data_.text.size();  // becomes a pointer when the text has stopped moving
     text_open_ = true;
   }
-  if (data_.text.size() + part.size() > request_document::max_text_bytes) return refuse_length(target_->name, failed);
+  if (data_.text.size() + part.size() > request_document::max_text_bytes) {
+    return refuse_length(target_->name, "makes more than " + std::to_string(request_document::max_text_bytes) + " bytes of text", failed);
+  }
   data_.text += part;
   data_.tree.back().length += static_cast<std::uint32_t>(part.size());
   return true;
@@ -97,7 +100,9 @@ bool json_handler::open(kind what, error_code& failed) {
       skip_from(place::list);
       return true;
     case place::tree: {
-      if (tree_depth_ == open_.size()) return refuse_length(target_->name, failed);
+      if (tree_depth_ == open_.size()) {
+        return refuse_length(target_->name, "is nested more than " + std::to_string(open_.size()) + " deep", failed);
+      }
       open_[tree_depth_++] = static_cast<std::uint32_t>(data_.tree.size());
       return add_node(what, failed) != nullptr;
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "net/list_elements.hpp"
 #include "net/request_document.hpp"
@@ -79,14 +80,16 @@ class json_handler {
     skipped_depth_ = 0;
   }
 
-  bool refuse_length(std::string_view name, error_code& failed) {
+  /// `how` is what the refusal says of the member.
+  bool refuse_length(std::string_view name, std::string how, error_code& failed) {
     data_.too_long = name;
+    data_.too_long_how = std::move(how);
     failed = errc::too_many_elements;
     return false;
   }
 
   bool begin_item(bool is_object, error_code& failed) {
-    if (data_.items.size() == request_document::max_queries) return refuse_length("queries", failed);
+    if (data_.items.size() == request_document::max_queries) return refuse_length("queries", request_document::too_many_queries(), failed);
     data_.items.emplace_back().is_object = is_object;
     return true;
   }

@@ -32,7 +32,7 @@ checked request_document::read_json(std::string_view body, shape wanted) {
   const std::size_t used = parser.write_some(false, body.data(), body.size(), failed);
   if (!data_.too_long.empty()) {
     const std::string name(data_.too_long);
-    return refusal{refusal_kind::out_of_range, name + " is longer or deeper than the limit", name};
+    return refusal{refusal_kind::out_of_range, name + " " + data_.too_long_how, name};
   }
   if (!failed && used < body.size()) failed = json::error::extra_data;
   if (failed) return refusal{refusal_kind::invalid_json, "the body is not JSON: " + failed.message() + " at byte " + std::to_string(used)};

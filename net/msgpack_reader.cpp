@@ -70,6 +70,7 @@ class reader {
       if (data_.queries.is_wrong) continue;
       if (nodes_[value].length > request_document::max_queries) {
         data_.too_long = "queries";
+        data_.too_long_how = request_document::too_many_queries();
         return;
       }
       for (std::size_t each = value + 1; each < nodes_[value].next; each = nodes_[each].next) read_item(each);
@@ -152,7 +153,7 @@ checked request_document::read_msgpack(std::string_view body, shape wanted) {
   } else {
     walk.read_queries(0);
   }
-  if (!data_.too_long.empty()) return refusal{refusal_kind::out_of_range, "queries holds too many elements", "queries"};
+  if (!data_.too_long.empty()) return refusal{refusal_kind::out_of_range, "queries " + data_.too_long_how, "queries"};
   return {};
 }
 

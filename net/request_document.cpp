@@ -24,6 +24,7 @@ void request_document::clear() {
   data_.is_object = false;
   data_.queries = list_slot{};
   data_.too_long = {};
+  data_.too_long_how.clear();
   nodes_ = nullptr;
 }
 

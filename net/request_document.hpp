@@ -78,6 +78,7 @@ struct document_data {
   bool is_object = false;                 ///< the body is an object
   list_slot queries;                      ///< of a batch: whether it was there and a list
   std::string_view too_long;              ///< the member that broke a bound of the reader
+  std::string too_long_how;               ///< which, as what a refusal says of that member
 };
 
 /// A parsed body. Kept by a lane and reused; belongs to one request at a time.
@@ -94,6 +95,9 @@ class request_document {
   static constexpr std::size_t max_text_bytes = 16U << 20;
   static constexpr std::size_t max_tree_depth = 8;
   static constexpr std::size_t max_queries = 4'096;
+
+  /// What a refusal says of `queries`, whatever the form of the body.
+  [[nodiscard]] static std::string too_many_queries() { return "holds more than " + std::to_string(max_queries) + " elements"; }
 
   /// Reads a whole body, which must outlive the use of the document. Refuses what is not in the form, not an object, or over a bound; what is
   /// wrong with single members is found out when they are asked for.

@@ -215,7 +215,29 @@ BOOST_AUTO_TEST_CASE(gives_one_item_per_query_of_a_batch) {
   std::string many = R"({"queries":[)";
   for (std::size_t i = 0; i <= request_document::max_queries; ++i) many += "{},";
   many += "{}]}";
-  BOOST_TEST((document.read(many, wire_form::json, shape::batch)->kind == refusal_kind::out_of_range));
+  const checked refused = document.read(many, wire_form::json, shape::batch);
+  BOOST_TEST((refused->kind == refusal_kind::out_of_range));
+  BOOST_TEST(refused->sentence == "queries holds more than 4096 elements");
+  std::string packed;
+  msgpack_writer out(packed);
+  out.map(1);
+  out.string("queries");
+  out.array(request_document::max_queries + 1);
+  for (std::size_t i = 0; i <= request_document::max_queries; ++i) out.map(0);
+  BOOST_TEST(document.read(packed, wire_form::msgpack, shape::batch)->sentence == refused->sentence);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_much_is_told_with_the_limit) {
+  request_document document;
+  const auto told = [&](const std::string& extra_keys) {
+    const checked refused = document.read(R"({"extra_keys":)" + extra_keys + "}", wire_form::json, shape::single);
+    return refused ? refused->sentence : std::string();
+  };
+  BOOST_TEST(told(std::string(9, '[') + std::string(9, ']')) == "extra_keys is nested more than 8 deep");
+  std::string many = "[";
+  for (std::size_t i = 0; i < request_document::max_tree_nodes; ++i) many += "1,";
+  BOOST_TEST(told(many + "1]") == "extra_keys makes more than 1048576 values");
+  BOOST_TEST(told("[\"" + std::string(request_document::max_text_bytes + 1, 'x') + "\"]") == "extra_keys makes more than 16777216 bytes of text");
 }
 
 BOOST_AUTO_TEST_CASE(reads_messagepack_alike) {
