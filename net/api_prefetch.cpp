@@ -18,6 +18,7 @@
 #include "net/answer_writer.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/field_reading.hpp"
+#include "net/label_text.hpp"
 #include "net/mp_text.hpp"
 
 namespace kvc::net {
@@ -106,8 +107,9 @@ asio::awaitable<relayed> relay(coordinator_context& context, std::string_view in
   co_return relayed(std::move(call->answer));
 }
 
+// An id that nobody has registered may be as long as a body: it need not be escaped and sent back whole.
 http_reply no_such_server(std::string_view instance_id) {
-  return detail_reply(404, "no MP server registered with instance_id='" + std::string(instance_id) + "'");
+  return detail_reply(404, "no MP server registered with instance_id='" + label_text(instance_id) + "'");
 }
 
 http_reply failed_call(std::string_view what, std::string_view instance_id, const std::string& why) {
