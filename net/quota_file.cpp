@@ -42,39 +42,29 @@ std::optional<std::string> write_synced(int file, std::string_view text) {
   return std::nullopt;
 }
 
-/// The file that is to take the place of the one at `path`.
-std::string fresh_path(const std::string& path) {
-  return path + ".new";
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
-int open_fresh(const std::string& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-}
-
-/// The first change of a quota would find out too, but whoever starts the service is there now.
+/// The first change of a quota would find out too, but whoever starts the service is there now. Asked for, not tried: another process may
+/// be writing there at this moment.
 void warn_if_nothing_can_be_written(const std::string& path) {
-  const std::string fresh = fresh_path(path);
-  const int file = open_fresh(fresh);
-  if (file < 0) {
-    log::warn(log::module::fleet, "changes of quotas cannot be written", {{"file", path}, {"reason", last_failure()}});
-    return;
-  }
-  static_cast<void>(::close(file));
-  static_cast<void>(::unlink(fresh.c_str()));
+  if (::faccessat(AT_FDCWD, folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) == 0) return;
+  log::warn(log::module::fleet, "changes of quotas cannot be written", {{"file", path}, {"reason", last_failure()}});
 }
 
 /// On the writer's thread.
 asio::awaitable<std::optional<std::string>> replace_file(std::string path, std::string text) {
-  const std::string fresh = fresh_path(path);
-  const int file = open_fresh(fresh);
+  const std::string fresh = path + ".new";
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   if (file < 0) co_return last_failure();
   std::optional<std::string> failed = write_synced(file, text);
   if (::close(file) != 0 && !failed) failed = last_failure();
   if (!failed && ::rename(fresh.c_str(), path.c_str()) != 0) failed = last_failure();
   if (failed) co_return failed;
   // The name is on the disk once the folder is; some file systems cannot, and have it there anyway.
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const int entry = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int entry = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (entry >= 0) {
     static_cast<void>(::fsync(entry));
     static_cast<void>(::close(entry));

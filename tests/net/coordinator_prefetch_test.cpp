@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_server_is_told_before_anything_is_sent) {
     BOOST_TEST(unknown.status == 404);
     BOOST_TEST(unknown.body == R"({"detail":"no MP server registered with instance_id='a'"})");
   }
-  const std::string long_id(1'000'000, 'a');
-  const raw_answer cut = service.call("POST", "/cache/prefetches", R"({"instance_id":")" + long_id + R"(","model_name":"m","world_size":1})");
+  const std::string asked = R"({"instance_id":")" + std::string(1'000'000, 'a') + R"(","model_name":"m","world_size":1})";
+  const raw_answer cut = service.call("POST", "/cache/prefetches", asked);
   BOOST_TEST(cut.status == 404);
   BOOST_TEST(cut.body.starts_with(R"({"detail":"no MP server registered with instance_id='aaa)"));
   BOOST_TEST(cut.body.size() < 1'000U);

@@ -237,7 +237,8 @@ BOOST_AUTO_TEST_CASE(what_is_too_much_is_told_with_the_limit) {
   std::string many = "[";
   for (std::size_t i = 0; i < request_document::max_tree_nodes; ++i) many += "1,";
   BOOST_TEST(told(many + "1]") == "extra_keys makes more than 1048576 values");
-  BOOST_TEST(told("[\"" + std::string(request_document::max_text_bytes + 1, 'x') + "\"]") == "extra_keys makes more than 16777216 bytes of text");
+  const std::string text(request_document::max_text_bytes + 1, 'x');
+  BOOST_TEST(told("[\"" + text + "\"]") == "extra_keys makes more than 16777216 bytes of text");
 }
 
 BOOST_AUTO_TEST_CASE(reads_messagepack_alike) {
