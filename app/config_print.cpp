@@ -38,7 +38,7 @@ void append_row(std::string& out, const field_info& field, const settings& defau
   if (field.stands_for.empty()) out += "      default: " + value_as_json(field, defaults) + "\n";
 }
 
-/// ` --host, --port, ...`, in lines of the help's width.
+/// `--host, --port, ...`, in lines of the help's width, each behind a line break.
 std::string coordinator_names() {
   constexpr std::size_t width = 120;
   std::string names;

@@ -108,7 +108,7 @@ std::string bad_value_line(const field_info& field, const raw_value& value, std:
   if (!field.secret && value.text.size() > longest_shown) shown += "...";
   std::ranges::replace_if(
       shown, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
-  // Without its quotes, "4" is not a whole number would make no sense.
+  // As it stands in the file: that 4 is no whole number nobody would understand.
   if (!field.secret && value.written == form::json_string) shown = '"' + shown + '"';
   return std::string(field.name) + " = " + (shown.empty() ? "(empty)" : shown) + " " + std::string(wrong) +
          "; legal: " + legal_values(field) + " (from " + std::string(source) + ")";

@@ -78,7 +78,7 @@ std::uint16_t pool_applier::home_for(const event_scope& scope, const pool_key& k
 std::uint64_t pool_applier::writer_of(const pool_key& key, const event_scope& scope) const {
   const std::uint64_t tenant = spread(scope.tenant ? *scope.tenant : homes_[0].in->key().tenant);
   return spread(std::array<std::uint64_t, 7>{tenant, static_cast<std::uint64_t>(key.form), spread(key.prefix), spread(key.suffix),
-                                                spread(key.model), key.group, key.ranks});
+                                             spread(key.model), key.group, key.ranks});
 }
 
 pool_joiner::sighting pool_applier::sighting_of(const event_scope& scope, const pool_key& key) {

@@ -16,6 +16,7 @@
 #include "net/coordinator_tier.hpp"
 #include "net/field_reading.hpp"
 #include "net/home_listing.hpp"
+#include "net/label_text.hpp"
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -107,9 +108,7 @@ asio::awaitable<bool> usage_list::write_some(std::string& into, std::size_t byte
   }
 }
 
-/// Objects are deleted by these figures, so that somebody will want to know when they changed.
-constexpr std::size_t longest_logged_salt = 256;
-
+/// For the log: objects are deleted by these figures, so that somebody will want to know when they changed.
 std::string shown(double gib) {
   std::string text;
   answer_writer(text, wire_form::json).real(gib);
@@ -163,7 +162,7 @@ http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment,
   const core::result<void> set = tables.quotas.set(salt, *bytes);
   if (!set) return overloaded_reply(set.error().message());
   if (before != *bytes) {  // clients may say the same every minute
-    log::info(log::module::fleet, "quota set", {{"cache_salt", salt.substr(0, longest_logged_salt)}, {"limit_gb", shown(*limit)}});
+    log::info(log::module::fleet, "quota set", {{"cache_salt", label_text(salt)}, {"limit_gb", shown(*limit)}});
   }
   return changed(salt, *limit, "ok");
 }
@@ -180,7 +179,7 @@ http_reply remove_quota_reply(coordinator_tables& tables, std::string_view segme
   if (auto refused = refuse_query_tier(request)) return *std::move(refused);
   const std::string_view salt = core::salt_of_segment(segment);
   const bool was_there = tables.quotas.remove(salt);
-  if (was_there) log::info(log::module::fleet, "quota removed", {{"cache_salt", salt.substr(0, longest_logged_salt)}});
+  if (was_there) log::info(log::module::fleet, "quota removed", {{"cache_salt", label_text(salt)}});
   return changed(salt, 0.0, was_there ? "removed" : "not_found");
 }
 

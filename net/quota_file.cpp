@@ -42,6 +42,7 @@ std::optional<std::string> write_synced(int file, std::string_view text) {
   return std::nullopt;
 }
 
+/// `.` of a name alone.
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
