@@ -22,6 +22,7 @@ void stream_fsm::recover(seqno from, std::optional<seqno> to, time_point now) {
       tell({.what = fact::kind::lost, .from = from, .to = to});
       cursor_.applied(*to);
       must_catch_up_ = false;
+      is_settled_ = true;  // before the batch behind it can be found by anyone: its stream is incomplete, not still joining
     }
     recovery_to_.reset();
     return decide_after_recovery(now);

@@ -53,7 +53,16 @@ BOOST_AUTO_TEST_CASE(a_stream_joins_from_the_beginning) {
          {"applied", "listen, incomplete"}});
   stream_rules lonely = quick();
   lonely.has_replay = false;
-  check("nobody to ask: late", lonely, {{"live 3", "apply_live, joining"}, {"applied", "listen, incomplete"}});
+  check("nobody to ask: late", lonely, {{"live 3", "apply_live, incomplete"}, {"applied", "listen, incomplete"}});
+  auto once = quick();
+  once.replay.attempts = 1;
+  check("nobody answers, then a live batch: what it shows is incomplete from its first block on", once,
+        {{"connected", "listen, joining"},
+         {"quiet 1", "request 0, catching_up"},
+         {"sent", "read_reply, catching_up"},
+         {"silence", "listen, joining"},
+         {"live 3", "apply_live, incomplete"},
+         {"applied", "listen, incomplete"}});
   check("nobody to ask: from the start", lonely,
         {{"connected", "listen, joining"}, {"quiet 1", "listen, joining"}, {"live 0", "apply_live, joining"}});
   stream_rules master = quick();
