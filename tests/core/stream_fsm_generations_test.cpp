@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(after_a_failure_of_ours_everything_is_read_anew) {
   check("nobody to ask: what was held is lost", lonely,
         after_two({{"failed", "forget, recovering"},
                    {"forgotten", "listen, joining"},
-                   {"live 2", "apply_live, joining"},
+                   {"live 2", "apply_live, incomplete"},
                    {"applied", "listen, incomplete"}}));
 }
 
