@@ -1,4 +1,5 @@
 // Streams for which the system has no socket at the moment: too many files, or too many sockets.
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,9 +21,11 @@ using kvc::test::fake_publisher;
 using kvc::test::stored_payload;
 using kvc::test::tokens_from;
 
-/// A stream takes three sockets, and a fourth while it asks for a replay: enough for two streams.
+/// Of each kind: those that are watched, three for each stream, so that there are enough for two; and those that ask for replays.
+constexpr std::size_t sockets = 8;
+
 struct scarce_fixture : kvc::test::stream_fixture {
-  scarce_fixture() : stream_fixture(kvc::test::quick_settings(), 8) {}
+  scarce_fixture() : stream_fixture(kvc::test::quick_settings(), sockets) {}
 
   kvc::net::zmq_engine others;  ///< the publishers have their own sockets
   fake_publisher publisher{others, context, {}};
@@ -74,12 +77,13 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_asked_for_without_a_socket_is_asked_for_l
   BOOST_TEST_REQUIRE(await(fleet.add(registration(publisher))).has_value());
   BOOST_TEST_REQUIRE(eventually([&] { return state() == stream_state::whole; }));
   for (const bool is_break : {false, true}) {
+    // All that there are: the one of the replay before is given back a little after its end, and must not be there for the next.
     std::vector<std::optional<zmq_socket>> others_of_ours;
-    for (bool is_one_left = true; is_one_left;) {
+    BOOST_TEST_REQUIRE(eventually([&] {
       std::optional<zmq_socket> next;
-      is_one_left = !zmq_socket::open(next, engine, context.get_executor(), zmq_socket::kind::dealer);
-      if (is_one_left) others_of_ours.push_back(std::move(next));
-    }
+      if (!zmq_socket::open(next, engine, context.get_executor(), zmq_socket::kind::dealer)) others_of_ours.push_back(std::move(next));
+      return others_of_ours.size() == sockets;
+    }));
     if (is_break) {
       publisher.break_connection(others, context);
     } else {
