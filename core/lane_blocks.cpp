@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,7 @@ lane_blocks::lane_blocks(options with)
       ages_(options_.orphans ? options_.orphans : std::make_shared<orphan_line>(options_.max_orphans)) {}
 
 lane_blocks::~lane_blocks() {
+  forget_arrivals();
   apply_tally nobody_reads;
   while (!clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads)) continue;
   // A clearing that was under way may have been a narrower one, which the loop above only finished.
@@ -113,6 +115,13 @@ void lane_blocks::expect(unsigned step, const engine_hash* parent, std::span<con
 }
 
 void lane_blocks::store(const store_command& command, apply_tally& tally) {
+  std::size_t joins = std::numeric_limits<std::size_t>::max();
+  [[maybe_unused]] const stored_part all = store_some(command, joins, tally);
+  assert(all.names == command.names.size() && !has_arrivals());
+}
+
+lane_blocks::stored_part lane_blocks::store_some(const store_command& command, std::size_t& joins, apply_tally& tally) {
+  assert(!has_arrivals());
   const quiescent_scope working;
   const std::uint16_t home = home_index(command.home);
   const bool has_locals = command.link == store_link::root || command.link == store_link::parent;
@@ -121,49 +130,66 @@ void lane_blocks::store(const store_command& command, apply_tally& tally) {
   std::optional<place> previous;
   if (command.link == store_link::parent) previous = known_place(command.parent, home);
   run* pinned = nullptr;  // the run of `previous`, which must not die before the next block is hung behind it
+  std::size_t awaited = 0;  // the end of what may be stored before somebody joins
+  stored_part done;
 
-  for (std::size_t i = 0; i < command.names.size();) {
+  while (done.names < command.names.size()) {
+    const std::size_t i = done.names;
     const engine_hash name = command.names[i];
     const bool is_first = command.link == store_link::root && i == 0;
     if (has_locals && (is_first || (previous && previous->where.in != nullptr))) {
-      const run_stretch part = store_stretch(previous ? &*previous : nullptr, pinned == nullptr ? 0 : 1, command, i, home, tally);
+      if (i >= awaited) awaited = end_of_unawaited(command.names, i);
+      const run_stretch part = store_stretch(previous ? &*previous : nullptr, pinned == nullptr ? 0 : 1, command, i, awaited, home, tally);
       if (pinned != nullptr) runs_of(home).leave(std::exchange(pinned, nullptr));
       if (part.in == nullptr) {
         tally.skipped += command.names.size() - i;
-        return;
+        done = {command.names.size(), false};
+        break;
       }
       pinned = part.in;
       previous = place{{part.in, part.start + part.count - 1}, {}, home};
-      i += part.count;
-      continue;
-    }
-    std::optional<place> here;
-    if (command.link == store_link::standard) {
-      here = place{{}, seq_hash{name.get()}, home};
-    } else if (command.link == store_link::placed) {
-      here = place{{}, command.blocks[i], home};
-    } else if (has_locals && previous) {
-      here = place{{}, roll(previous->block, command.locals[i], command.home->seed()), home};
+      done.names += part.count;
     } else {
-      // Its parent is unknown, but another event has told where this name stands. A placeholder may come without the dimensions of the
-      // partition its block is in, so that it means its name's block wherever that is.
-      here = has_locals ? known_place(name, home) : any_place(name);
-    }
-    if (here) {
-      store_one(name, *here, command.medium, tally);
-    } else {
-      orphan lost;
-      lost.home = home;
-      if (has_locals) {
-        lost.parent = i == 0 ? command.parent : command.names[i - 1];
-        lost.local = command.locals[i];
+      const std::optional<place> here = place_of(command, i, home, previous);
+      if (here) {
+        store_one(name, *here, command.medium, tally);
+      } else {
+        orphan lost;
+        lost.home = home;
+        if (has_locals) {
+          lost.parent = i == 0 ? command.parent : command.names[i - 1];
+          lost.local = command.locals[i];
+        }
+        keep_orphan(name, std::move(lost), command.medium, tally);
       }
-      keep_orphan(name, std::move(lost), command.medium, tally);
+      previous = here;
+      ++done.names;
     }
-    previous = here;
-    ++i;
+    // What waited comes before what is told of next: that may move it, or say it once more.
+    if (has_arrivals() && !join_some(joins, tally)) break;
   }
   if (pinned != nullptr) runs_of(home).leave(pinned);
+  return done;
+}
+
+/// Behind the first name, from number `from` on, that something waits for.
+std::size_t lane_blocks::end_of_unawaited(std::span<const engine_hash> names, std::size_t from) const {
+  if (waiting_.empty()) return names.size();
+  const auto first = std::ranges::find_if(names.subspan(from), [this](engine_hash name) { return waiting_.contains(name) || is_awaited(name); });
+  const auto before = static_cast<std::size_t>(first - names.subspan(from).begin());
+  return std::min(from + before + 1, names.size());
+}
+
+/// Where a block stands that is not hung into a run; absent while that is unknown.
+std::optional<lane_blocks::place> lane_blocks::place_of(const store_command& command, std::size_t which, std::uint16_t home,
+                                                        const std::optional<place>& previous) {
+  const engine_hash name = command.names[which];
+  if (command.link == store_link::standard) return place{{}, seq_hash{name.get()}, home};
+  if (command.link == store_link::placed) return place{{}, command.blocks[which], home};
+  // A placeholder may come without the dimensions of the partition its block is in, so that it means its name's block wherever that is.
+  if (command.link == store_link::by_name) return any_place(name);
+  if (previous) return place{{}, roll(previous->block, command.locals[which], command.home->seed()), home};
+  return known_place(name, home);  // its parent is unknown, but another event has told where this name stands
 }
 
 void lane_blocks::store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally) {
@@ -173,11 +199,12 @@ void lane_blocks::store_one(engine_hash name, const place& here, medium_id mediu
 }
 
 run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
-                                       std::uint16_t home, apply_tally& tally) {
+                                       std::size_t to, std::uint16_t home, apply_tally& tally) {
   if (!holdings_.may_open(runs_of(home), command.medium)) return {};
+  const std::span<const local_hash> locals = command.locals.subspan(from, to - from);
   const run_place at = behind == nullptr ? run_place{} : behind->where;
-  if (behind != nullptr) holdings_.make_way(runs_of(home), at, command.locals.subspan(from), visits);
-  const run_stretch part = runs_of(home).follow(at, command.locals.subspan(from));
+  if (behind != nullptr) holdings_.make_way(runs_of(home), at, locals, visits);
+  const run_stretch part = runs_of(home).follow(at, locals);
   hold_stretch(part, command.names.subspan(from, part.count), home, command.medium, tally);
   explain(command.names.subspan(from, part.count), command.locals.subspan(from), part, home);
   return part;

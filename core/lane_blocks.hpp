@@ -70,6 +70,17 @@ class lane_blocks {
 
   void store(const store_command& command, apply_tally& tally);
 
+  /// How far `store_some` has come.
+  struct stored_part {
+    std::size_t names = 0;    ///< of the command's, from the first on
+    bool has_room = true;     ///< false: there is none for the rest, which has been counted as skipped
+  };
+  /// As `store`, but lets no more orphans join than `joins`, which it lowers: of those that waited for one shared prompt there may be tens of
+  /// thousands. Until `join_some` has answered true nothing else may be called that changes anything, but for a clearing of everything by
+  /// who gives up; then what is left of the command may be stored behind its last name.
+  [[nodiscard]] stored_part store_some(const store_command& command, std::size_t& joins, apply_tally& tally);
+  /// Goes on with what has become known by `store_some`, looking at no more than `joins` orphans. True when nothing is left to join.
+  [[nodiscard]] bool join_some(std::size_t& joins, apply_tally& tally);
   /// What a removal says of the partition it means. Matters to names by the standard only, which may stand in several.
   struct removal_scope {
     const partition* home = nullptr;  ///< looked at first; null: the newest place of a name is meant
@@ -145,6 +156,14 @@ class lane_blocks {
     orphan_line::list::iterator age;
   };
 
+  /// A name whose place has become known, with what waits behind it not yet placed.
+  struct arrival {
+    engine_hash name{};
+    place here;
+    engine_hash next_child{};  ///< those of lower names have been looked at
+    bool is_last = false;      ///< all have
+  };
+
   /// Where the worker's part of a pass of eviction stands.
   struct eviction_walk {
     std::uint64_t pass = 0;
@@ -164,7 +183,10 @@ class lane_blocks {
   void explain(std::span<const engine_hash> names, std::span<const local_hash> locals, const run_stretch& where, std::uint16_t home) const;
   void store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally);
   [[nodiscard]] run_stretch store_stretch(const place* behind, std::uint32_t visits, const store_command& command, std::size_t from,
-                                          std::uint16_t home, apply_tally& tally);
+                                          std::size_t to, std::uint16_t home, apply_tally& tally);
+  [[nodiscard]] std::size_t end_of_unawaited(std::span<const engine_hash> names, std::size_t from) const;
+  [[nodiscard]] std::optional<place> place_of(const store_command& command, std::size_t which, std::uint16_t home,
+                                              const std::optional<place>& previous);
   void hold_stretch(const run_stretch& part, std::span<const engine_hash> names, std::uint16_t home, medium_id medium, apply_tally& tally);
   [[nodiscard]] std::uint32_t store_plainly(const run_stretch& part, std::uint32_t done, std::span<const engine_hash> names,
                                             std::uint16_t home, medium_id medium, apply_tally& tally);
@@ -182,6 +204,13 @@ class lane_blocks {
   void hold_odd(const copy& which);
   void place_orphan(engine_hash name, const place& where, apply_tally& tally);
   void join_waiting(engine_hash first, const place& at, apply_tally& tally);
+  /// Whether something waits behind this name.
+  [[nodiscard]] bool is_awaited(engine_hash name) const;
+  void arrive(engine_hash name, const place& here);
+  void leave_arrived();
+  void forget_arrivals();
+  [[nodiscard]] bool has_arrivals() const noexcept { return !arrived_.empty(); }
+  [[nodiscard]] std::optional<engine_hash> next_waiting(arrival& behind, std::size_t& budget);
   void stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium);
   void leave_known_place(engine_hash name, medium_id medium, apply_tally& tally);
   void keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally);
@@ -227,6 +256,7 @@ class lane_blocks {
   /// them is found by itself when it is given up.
   std::set<std::pair<engine_hash, engine_hash>> children_;
   std::shared_ptr<orphan_line> ages_;                           ///< never null
+  std::vector<arrival> arrived_;                                ///< the newest last, each with its run pinned
   std::array<std::uint64_t, max_media> held_{};
 };
 

@@ -12,6 +12,7 @@ bool lane_blocks::is_among(std::uint16_t home, std::span<const partition* const>
 
 bool lane_blocks::clear_some(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally) {
   if (!is_clearing_) {
+    forget_arrivals();  // of a batch that was left in the middle
     is_clearing_ = true;
     holdings_.freeze(true);  // no others come meanwhile
     holdings_to_clear_ = holdings_.end();

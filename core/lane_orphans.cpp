@@ -4,8 +4,14 @@
 
 #include "core/block_hasher.hpp"
 #include "core/lane_blocks.hpp"
+#include "core/quiescence.hpp"
 
 namespace kvc::core {
+namespace {
+
+constexpr std::size_t kept_arrivals = 1'024;  ///< room on the list that is kept for the next time
+
+}  // namespace
 
 void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally& tally) {
   const auto media = waiting_.at(name).copies;
@@ -15,50 +21,83 @@ void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally
   ++tally.joined;
 }
 
-void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& tally) {
-  // Everything that waits for a name which has just become known, and what waits behind that; a list instead of recursion, since a
-  // chain of orphans may be as long as a prompt. Runs are pinned while they are on the list.
-  std::vector<std::pair<engine_hash, place>> arrived;
-  const auto arrive = [&](engine_hash name, const place& here) {
-    if (here.where.in != nullptr) here.where.in->pins.fetch_add(run::one_visit, std::memory_order_relaxed);
-    arrived.emplace_back(name, here);
-  };
-  arrive(first, at);
-  std::vector<engine_hash> ready;
-  while (!arrived.empty()) {
-    const auto [name, here] = arrived.back();
-    arrived.pop_back();
+bool lane_blocks::is_awaited(engine_hash name) const {
+  const auto child = children_.lower_bound({name, engine_hash{0}});
+  return child != children_.end() && child->first == name;
+}
 
-    const auto self = waiting_.find(name);
-    if (self != waiting_.end() && (!self->second.parent || self->second.home == here.home)) place_orphan(name, here, tally);
+/// The run is pinned while the name is on the list.
+void lane_blocks::arrive(engine_hash name, const place& here) {
+  arrived_.push_back({name, here});  // first, since it may throw
+  if (here.where.in != nullptr) here.where.in->pins.fetch_add(run::one_visit, std::memory_order_relaxed);
+}
 
-    ready.clear();
-    const std::pair first_child{name, engine_hash{0}};
-    for (auto child = children_.lower_bound(first_child); child != children_.end() && child->first == name; ++child) {
-      if (waiting_.at(child->second).home == here.home) ready.push_back(child->second);
+void lane_blocks::leave_arrived() {
+  if (const place& here = arrived_.back().here; here.where.in != nullptr) runs_of(here.home).leave(here.where.in);
+  arrived_.pop_back();
+}
+
+/// The next name that waits behind one that has arrived, in its partition. Looks at no more than `budget` and lowers it; absent: there is
+/// none, or the budget is used up.
+std::optional<engine_hash> lane_blocks::next_waiting(arrival& behind, std::size_t& budget) {
+  while (budget != 0 && !behind.is_last) {
+    --budget;
+    const auto child = children_.lower_bound({behind.name, behind.next_child});
+    if (child == children_.end() || child->first != behind.name) {
+      behind.is_last = true;
+      break;
     }
-    run_store& runs = runs_of(here.home);
-    for (const engine_hash child : ready) {
-      const local_hash local = waiting_.at(child).local;
-      if (here.where.in == nullptr) {
-        const place behind{{}, roll(here.block, local, runs.seed()), here.home};
-        place_orphan(child, behind, tally);
-        arrive(child, behind);
-        continue;
-      }
-      const run_stretch found = runs.follow(here.where, {&local, 1});
-      if (found.in == nullptr) {  // see run_store::follow: it cannot be told apart from another block
-        forget_orphan(child);
-        ++tally.skipped;
-        continue;
-      }
-      const place behind{{found.in, found.start}, {}, here.home};
-      place_orphan(child, behind, tally);
-      arrive(child, behind);
-      runs.leave(found.in);
-    }
-    if (here.where.in != nullptr) runs.leave(here.where.in);
+    const engine_hash name = child->second;
+    behind.next_child = engine_hash{name.get() + 1};
+    behind.is_last = behind.next_child == engine_hash{0};
+    if (waiting_.at(name).home == behind.here.home) return name;
   }
+  return std::nullopt;
+}
+
+void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& tally) {
+  const auto self = waiting_.find(first);
+  if (self != waiting_.end() && (!self->second.parent || self->second.home == at.home)) place_orphan(first, at, tally);
+  if (is_awaited(first)) arrive(first, at);
+}
+
+void lane_blocks::forget_arrivals() {
+  while (has_arrivals()) leave_arrived();
+}
+
+bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
+  const quiescent_scope working;
+  // A list instead of recursion, since a chain of orphans may be as long as a prompt.
+  while (has_arrivals()) {
+    arrival& behind = arrived_.back();
+    const auto child = next_waiting(behind, budget);
+    if (!child) {
+      if (!behind.is_last) return false;
+      leave_arrived();
+      continue;
+    }
+    const place here = behind.here;
+    const local_hash local = waiting_.at(*child).local;
+    run_store& runs = runs_of(here.home);
+    if (here.where.in == nullptr) {
+      const place next{{}, roll(here.block, local, runs.seed()), here.home};
+      place_orphan(*child, next, tally);
+      arrive(*child, next);
+      continue;
+    }
+    const run_stretch found = runs.follow(here.where, {&local, 1});
+    if (found.in == nullptr) {  // see run_store::follow: it cannot be told apart from another block
+      forget_orphan(*child);
+      ++tally.skipped;
+      continue;
+    }
+    const place next{{found.in, found.start}, {}, here.home};
+    place_orphan(*child, next, tally);
+    arrive(*child, next);
+    runs.leave(found.in);
+  }
+  if (arrived_.capacity() > kept_arrivals) arrived_ = {};
+  return true;
 }
 
 void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium) {

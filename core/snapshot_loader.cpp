@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -97,6 +98,8 @@ bool snapshot_loader::load_part(const dump_slice& slice, const dump_slice::part&
     into_->hold_stretch(blocks, names.subspan(at - told.offset, blocks.count), homes_[path.home], told.medium, tally);
     at += blocks.count;
   }
+  std::size_t joins = std::numeric_limits<std::size_t>::max();
+  (void)into_->join_some(joins, tally);
   return true;
 }
 

@@ -34,13 +34,16 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
     if (paging_.home) return store_pages(next, tally);
     if (!command) return true;
     const bool may_concern_pages = command->link == store_link::by_name ? pages_.pages() != 0 : pages_.is_short_of_parents();
+    std::size_t joins = names_at_once;
     if (command->names.size() <= names_at_once && !may_concern_pages) {
-      blocks_.store(*command, tally);
-      return true;
+      next = blocks_.store_some(*command, joins, tally).names;
+      if (next == command->names.size() && blocks_.join_some(joins, tally)) return true;
     }
     storing_ = *std::move(command);
+    if (next != 0) return false;
   }
-  if (!pages_.settle(names_at_once, tally)) return false;
+  std::size_t joins = names_at_once;
+  if (!blocks_.join_some(joins, tally) || !pages_.settle(names_at_once, tally)) return false;
   const bool is_chain = !storing_.locals.empty();
   const bool is_by_name = storing_.link == store_link::by_name;
   const std::span<const engine_hash> rest = storing_.names.subspan(next);
@@ -56,15 +59,19 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
       part.parent = storing_.names[next - 1];
     }
   }
-  const std::uint64_t skipped = tally.skipped;
-  if (count != 0) blocks_.store(part, tally);
-  if (is_chain) pages_.note_blocks(part.names);
-  next += count;
-  if (is_chain && tally.skipped != skipped) {  // there is no room for the rest either
-    tally.skipped += storing_.names.size() - next;
-    next = storing_.names.size();
+  if (is_by_name) {
+    blocks_.store(part, tally);
+    next += count;
+  } else if (count != 0) {
+    const auto done = blocks_.store_some(part, joins, tally);
+    if (is_chain) pages_.note_blocks(part.names.first(done.names));
+    next += done.names;
+    if (!done.has_room) {  // nor is there any for the rest
+      tally.skipped += storing_.names.size() - next;
+      next = storing_.names.size();
+    }
   }
-  if (next != storing_.names.size() || !pages_.settle(names_at_once, tally)) return false;
+  if (!blocks_.join_some(joins, tally) || next != storing_.names.size() || !pages_.settle(names_at_once, tally)) return false;
   storing_ = {};
   return true;
 }

@@ -114,6 +114,74 @@ BOOST_AUTO_TEST_CASE(what_waits_for_its_parent_waits_in_every_part) {
   BOOST_TEST(at.depth(tokens_of(0, many)) == many);
 }
 
+/// What waits behind the last block of a chain: as many prompts of one block each.
+void tell_branches(stream& at, std::uint32_t count, std::uint32_t behind) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    stored_event branch;
+    branch.parent = names_of(behind - 1, behind)[0];
+    branch.hashes = {engine_hash{100'000 + i}};
+    branch.tokens = {100'000 + i, 0};
+    branch.has_tokens = true;
+    at.apply(std::move(branch));
+  }
+}
+
+words with_branch(std::uint32_t blocks, std::uint32_t branch) {
+  words made = tokens_of(0, blocks);
+  made.insert(made.end(), {100'000 + branch, 0});
+  return made;
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_a_shared_prompt_joins_in_turns) {
+  // After a loss tens of thousands of branches wait behind it. All at once they kept the lane for a tenth of a second.
+  stream at(registered(publisher_type::vllm));
+  tell_branches(at, many, 3);
+  BOOST_TEST(at.applier->orphans() == many);
+
+  event_batch batch;
+  batch.events.emplace_back(chain(0, 5));  // the branches are behind a block in the middle
+  kvc::core::event_applier::progress where;
+  std::size_t turns = 1;
+  for (std::uint64_t joined = 0; !at.applier->apply_some(batch, where, plenty, at.tally); ++turns) {
+    BOOST_TEST(at.tally.joined - joined <= worker_applier::names_at_once);
+    joined = at.tally.joined;
+  }
+  BOOST_TEST(turns >= 4U);
+
+  BOOST_TEST(at.applier->orphans() == 0U);
+  BOOST_TEST(at.tally.joined == many);
+  BOOST_TEST(at.depth(tokens_of(0, 5)) == 5U);
+  for (std::uint32_t i = 0; i < many; i += 7) BOOST_TEST(at.depth(with_branch(3, i)) == 4U);
+  (void)turns_for(at, removed_event{{}, names_of(3, 5), false});
+  BOOST_TEST(at.depth(tokens_of(0, 5)) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_chain_that_waits_joins_in_turns) {
+  stream at(registered(publisher_type::vllm));
+  (void)turns_for(at, chain(1, many));
+  BOOST_TEST(turns_for(at, chain(0, 1)) >= 4U);
+  BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_half_joined_can_be_dropped) {
+  // A stream ends, or a batch fails, at any moment. Nothing may stay behind, and what comes next begins anew.
+  stream at(registered(publisher_type::vllm));
+  tell_branches(at, many, 3);
+  event_batch batch;
+  batch.events.emplace_back(chain(0, 3));
+  kvc::core::event_applier::progress where;
+  BOOST_TEST(!at.applier->apply_some(batch, where, plenty, at.tally));
+  BOOST_TEST(at.tally.joined > 0U);
+
+  while (!at.applier->drop_some(256, at.tally)) continue;
+  const auto home = at.all.view().get()->partitions.begin()->second->partition;
+  BOOST_TEST(home->index().blocks() == 0U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+
+  at.store({11}, {1, 2});
+  BOOST_TEST(at.depth({1, 2}) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_store_s_blocks_come_and_go_in_turns) {
   // Told by tokens, of which each part sees its own.
   stream at(registered(publisher_type::vllm, publisher_class::pool));

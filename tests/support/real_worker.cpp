@@ -43,7 +43,20 @@ void real_worker::store(const store_step& step) {
   command.parent = step.parent;
   command.names = step.names;
   command.locals = step.locals;
-  blocks_.store(command, tally_);
+  // A few orphans at a time, so that every order of joining and telling is met.
+  const bool has_locals = command.link == store_link::root || command.link == store_link::parent;
+  while (!command.names.empty()) {
+    std::size_t joins = ++stores_ % 3 + 1;
+    const auto done = blocks_.store_some(command, joins, tally_);
+    while (!blocks_.join_some(joins, tally_)) joins = 1;
+    if (done.names == command.names.size()) return;
+    if (has_locals) {
+      command.link = store_link::parent;
+      command.parent = command.names[done.names - 1];
+      command.locals = command.locals.subspan(done.names);
+    }
+    command.names = command.names.subspan(done.names);
+  }
 }
 
 void real_worker::remove(engine_hash name, medium_id medium, const removal_step& from) {

@@ -67,6 +67,7 @@ class real_worker {
   core::catalog* catalog_;
   core::lane_blocks blocks_;
   core::apply_tally tally_;
+  std::size_t stores_ = 0;
   std::map<std::size_t, std::shared_ptr<core::partition>> homes_;
 };
 
