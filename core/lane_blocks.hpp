@@ -75,12 +75,13 @@ class lane_blocks {
     std::size_t names = 0;    ///< of the command's, from the first on
     bool has_room = true;     ///< false: there is none for the rest, which has been counted as skipped
   };
-  /// As `store`, but lets no more orphans join than `joins`, which it lowers: of those that waited for one shared prompt there may be tens of
-  /// thousands. Until `join_some` has answered true nothing else may be called that changes anything, but for a clearing of everything by
-  /// who gives up; then what is left of the command may be stored behind its last name.
+  /// As `store`, but looks at no more than `joins` orphans, which it lowers: of those that wait for one shared prompt there may be tens of
+  /// thousands. Until `join_some` has answered true nothing else may be called that changes anything; then the rest of the command may be
+  /// stored behind its last name. Who gives up instead clears everything.
   [[nodiscard]] stored_part store_some(const store_command& command, std::size_t& joins, apply_tally& tally);
   /// Goes on with what has become known by `store_some`, looking at no more than `joins` orphans. True when nothing is left to join.
   [[nodiscard]] bool join_some(std::size_t& joins, apply_tally& tally);
+
   /// What a removal says of the partition it means. Matters to names by the standard only, which may stand in several.
   struct removal_scope {
     const partition* home = nullptr;  ///< looked at first; null: the newest place of a name is meant
