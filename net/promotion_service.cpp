@@ -295,40 +295,39 @@ void promotion_service::settle(std::uint32_t backend, const promotion_order& ord
     const std::size_t i = places[at];
     const promotion_outcome& each = outcomes[i];
     core::promotion_end end = core::promotion_end::failed;
+    outcome what = failed;
     // It was not in memory when it was wished for: events have told of it since.
     const bool has_come = is_there[at] && each.what != promotion_result::accepted;
     switch (has_come ? promotion_result::already : each.what) {
       case promotion_result::accepted:
       case promotion_result::already:
         end = core::promotion_end::done;
-        count(has_come || each.what == promotion_result::already ? already : accepted);
+        what = has_come || each.what == promotion_result::already ? already : accepted;
         counters_.bytes.fetch_add(each.what == promotion_result::accepted ? each.seen.bytes : 0, std::memory_order_relaxed);
         counters_.latency.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - order.asked[i]).count()));
         break;
       case promotion_result::rejected_pressure:
         end = core::promotion_end::pressure;
-        count(rejected_pressure);
+        what = rejected_pressure;
         break;
       case promotion_result::unsupported:
-        count(unsupported);
+        what = unsupported;
         break;
       case promotion_result::gone:
-        count(gone);
+        what = gone;
         break;
       case promotion_result::given_up:
         end = core::promotion_end::given_up;
-        count(failed);
         break;
       case promotion_result::failed:
-        count(failed);
         break;
     }
     if (end != core::promotion_end::done) note_failure(backend, order, i, each);
-    finish(fingerprint(backend, order.tenant, order.keys[i]), end);
+    finish(fingerprint(backend, order.tenant, order.keys[i]), end, what);
   }
 }
 
-void promotion_service::finish(std::uint64_t object, core::promotion_end how) {
+void promotion_service::finish(std::uint64_t object, core::promotion_end how, outcome what) {
   std::vector<std::shared_ptr<promotion_wait>> told;
   {
     const std::lock_guard holding(lock_);
@@ -339,6 +338,7 @@ void promotion_service::finish(std::uint64_t object, core::promotion_end how) {
       waiting_.erase(found);
     }
   }
+  count(what);  // behind the gate, so that who has read of the end finds it there, and before those who are told of it look
   for (const std::shared_ptr<promotion_wait>& each : told) {
     std::size_t left = 0;
     {

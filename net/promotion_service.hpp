@@ -151,7 +151,7 @@ class promotion_service {
   void settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
               std::span<const promotion_outcome> outcomes);
   void give_up(std::uint32_t backend, const promotion_order& order);
-  void finish(std::uint64_t object, core::promotion_end how);
+  void finish(std::uint64_t object, core::promotion_end how, outcome what);
   void note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why);
   void count(outcome what, std::uint64_t by = 1) { counters_.outcomes[what].fetch_add(by, std::memory_order_relaxed); }
 
