@@ -14,6 +14,19 @@
 #include <stdexcept>
 
 namespace kvc::test {
+namespace {
+
+/// What a call with a time-out is not begun anew for by the system: a signal, a debugger, a stop and its end.
+template <class Call>
+ssize_t uninterrupted(Call call) {
+  for (;;) {
+    const ssize_t done = call();
+    if (done >= 0 || errno != EINTR) return done;
+  }
+}
+
+}  // namespace
+
 
 raw_client::raw_client(std::uint16_t port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
   timeval patience{};
@@ -36,7 +49,7 @@ raw_client::~raw_client() {
 
 bool raw_client::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = uninterrupted([&] { return ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
     if (sent <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -45,7 +58,7 @@ bool raw_client::send(std::string_view bytes) {
 
 bool raw_client::fill() {
   std::array<char, 65'536> chunk;
-  const ssize_t got = ::recv(descriptor_, chunk.data(), chunk.size(), 0);
+  const ssize_t got = uninterrupted([&] { return ::recv(descriptor_, chunk.data(), chunk.size(), 0); });
   if (got <= 0) return false;
   received_.append(chunk.data(), static_cast<std::size_t>(got));
   return true;
@@ -107,7 +120,7 @@ std::string raw_client::receive_until_closed() {
 bool raw_client::is_closed() {
   char byte = 0;
   if (!received_.empty()) return false;
-  const ssize_t got = ::recv(descriptor_, &byte, 1, 0);
+  const ssize_t got = uninterrupted([&] { return ::recv(descriptor_, &byte, 1, 0); });
   return got == 0 || (got < 0 && errno == ECONNRESET);
 }
 
