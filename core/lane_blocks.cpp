@@ -175,9 +175,9 @@ lane_blocks::stored_part lane_blocks::store_some(const store_command& command, s
 /// Behind the first name, from number `from` on, that something waits for.
 std::size_t lane_blocks::end_of_unawaited(std::span<const engine_hash> names, std::size_t from) const {
   if (waiting_.empty()) return names.size();
-  const auto first = std::ranges::find_if(names.subspan(from), [this](engine_hash name) { return waiting_.contains(name) || is_awaited(name); });
-  const auto before = static_cast<std::size_t>(first - names.subspan(from).begin());
-  return std::min(from + before + 1, names.size());
+  const auto rest = names.subspan(from);
+  const auto first = std::ranges::find_if(rest, [this](engine_hash name) { return waiting_.contains(name) || is_awaited(name); });
+  return std::min(from + static_cast<std::size_t>(first - rest.begin()) + 1, names.size());
 }
 
 /// Where a block stands that is not hung into a run; absent while that is unknown.
