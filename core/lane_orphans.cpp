@@ -66,6 +66,7 @@ void lane_blocks::forget_arrivals() {
 }
 
 bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
+  if (!has_arrivals()) return true;  // asked behind every store
   const quiescent_scope working;
   // A list instead of recursion, since a chain of orphans may be as long as a prompt.
   while (has_arrivals()) {

@@ -54,6 +54,8 @@ BOOST_AUTO_TEST_CASE(a_stream_joins_from_the_beginning) {
   stream_rules lonely = quick();
   lonely.has_replay = false;
   check("nobody to ask: late", lonely, {{"live 3", "apply_live, incomplete"}, {"applied", "listen, incomplete"}});
+  check("nobody to ask: from the start", lonely,
+        {{"connected", "listen, joining"}, {"quiet 1", "listen, joining"}, {"live 0", "apply_live, joining"}});
   auto once = quick();
   once.replay.attempts = 1;
   check("nobody answers, then a live batch: what it shows is incomplete from its first block on", once,
@@ -63,8 +65,6 @@ BOOST_AUTO_TEST_CASE(a_stream_joins_from_the_beginning) {
          {"silence", "listen, joining"},
          {"live 3", "apply_live, incomplete"},
          {"applied", "listen, incomplete"}});
-  check("nobody to ask: from the start", lonely,
-        {{"connected", "listen, joining"}, {"quiet 1", "listen, joining"}, {"live 0", "apply_live, joining"}});
   stream_rules master = quick();
   master.first = seqno{1};
   check("a master begins with 1", master, {{"live 1", "apply_live, joining"}, {"applied", "listen, whole"}});

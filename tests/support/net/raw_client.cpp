@@ -27,7 +27,6 @@ ssize_t uninterrupted(Call call) {
 
 }  // namespace
 
-
 raw_client::raw_client(std::uint16_t port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
   timeval patience{};
   patience.tv_sec = 20;
