@@ -20,8 +20,6 @@ using steady = std::chrono::steady_clock;
 /// Keys of one probe, as routers ask for the blocks of a prompt.
 constexpr std::uint32_t keys_of_probe = 32;
 constexpr double turns_per_s = 20;
-/// (Source: store-prefetch.md, "POST /exist".)
-constexpr std::int64_t unavailable = -2000;
 
 steady::duration seconds(double length) {
   return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(length));

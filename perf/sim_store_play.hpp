@@ -70,11 +70,17 @@ class store_play {
   [[nodiscard]] boost::asio::awaitable<void> be_asked();
   [[nodiscard]] boost::asio::awaitable<void> leave();
 
+  /// What was answered of a key where that is not the truth.
+  struct difference {
+    std::string key;
+    std::int64_t told = 0;  ///< as in `exist_answer`
+  };
+
   // The end (sim_store_settling.cpp).
   [[nodiscard]] boost::asio::awaitable<void> settle();
   [[nodiscard]] boost::asio::awaitable<void> hear_out();
   [[nodiscard]] boost::asio::awaitable<void> compare();
-  [[nodiscard]] boost::asio::awaitable<std::vector<std::string>> differing(std::span<const std::string> among);
+  [[nodiscard]] boost::asio::awaitable<std::vector<difference>> differing(std::span<const std::string> among);
   [[nodiscard]] bool agrees(const std::string& key, std::int64_t told) const;
   [[nodiscard]] boost::asio::awaitable<void> bring_back();
 

@@ -26,6 +26,9 @@ namespace kvc::sim {
 /// What may have been done about a key that is to be in memory.
 inline constexpr std::array<std::string_view, 5> store_outcome_words{"none", "started", "joined", "suppressed", "failed"};
 
+/// What is answered of a key that is not known while its store cannot be asked. (Source: store-prefetch.md, "POST /exist".)
+inline constexpr std::int64_t unavailable = -2000;
+
 /// An answer to several keys.
 struct exist_answer {
   std::vector<std::int64_t> exists;   ///< 1, 0, or a negative code
