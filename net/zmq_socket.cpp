@@ -85,7 +85,8 @@ boost::system::system_error no_socket(const char* what) {
 
 }  // namespace
 
-/// Every stream has messages that wait to be filled, so there is no room in them for frames that never come.
+/// Every stream has messages that wait to be filled, so a message has no room before something is received into it, and none for frames
+/// that hardly ever come.
 struct zmq_message::state {
   std::array<zmq_msg_t, usual_frames> usual;
   std::array<std::span<const std::byte>, usual_frames> contents;              ///< of those that have been received
@@ -135,22 +136,22 @@ struct zmq_message::state {
   }
 };
 
-zmq_message::zmq_message() : state_(std::make_unique<state>()) {}
+zmq_message::zmq_message() noexcept = default;
 zmq_message::~zmq_message() = default;
 zmq_message::zmq_message(zmq_message&&) noexcept = default;
 zmq_message& zmq_message::operator=(zmq_message&&) noexcept = default;
 
 std::size_t zmq_message::size() const noexcept {
-  return state_->count;
+  return state_ ? state_->count : 0;
 }
 
 std::span<const std::byte> zmq_message::frame(std::size_t index) const noexcept {
-  assert(index < state_->count);
+  assert(index < size());
   return state_->frame(index);
 }
 
 void zmq_message::clear() noexcept {
-  state_->clear();
+  if (state_) state_->clear();
 }
 
 /// What all messages of a connection share: what libzmq learned of the peer at its handshake. A message of that connection is kept, so
@@ -271,6 +272,7 @@ error_code zmq_socket::subscribe(std::string_view prefix) {
 
 error_code zmq_socket::try_receive(zmq_message& into) {
   if (state_->socket == nullptr) return errc::closed;
+  if (!into.state_) into.state_ = std::make_unique<zmq_message::state>();
   zmq_message::state& message = *into.state_;
   message.clear();
   bool too_many = false;
@@ -357,12 +359,12 @@ bool zmq_socket::has_notices() const noexcept {
 }
 
 bool zmq_socket::is_of_same_connection(const zmq_message& message) {
-  zmq_msg_t* const small = message.state_->small_frame();
+  zmq_msg_t* const small = message.state_ ? message.state_->small_frame() : nullptr;
   return small != nullptr && state_->newest.is_same(small);
 }
 
 bool zmq_socket::are_of_same_connection(const zmq_message& last) const {
-  zmq_msg_t* const small = state_->connects ? last.state_->small_frame() : nullptr;
+  zmq_msg_t* const small = state_->connects && last.state_ ? last.state_->small_frame() : nullptr;
   return small != nullptr && state_->newest.would_be_same(small);
 }
 

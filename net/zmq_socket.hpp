@@ -22,10 +22,11 @@ namespace kvc::net {
 
 namespace asio = boost::asio;
 
-/// One received multipart message. Reuse one object for many receptions. Frame views are valid until the next reception into it.
+/// One received multipart message, empty and without memory before the first. Reuse one object for many receptions. Frame views are valid
+/// until the next reception into it.
 class zmq_message {
  public:
-  zmq_message();
+  zmq_message() noexcept;
   ~zmq_message();
   zmq_message(zmq_message&&) noexcept;
   zmq_message& operator=(zmq_message&&) noexcept;
@@ -76,7 +77,7 @@ class zmq_socket {
   [[nodiscard]] error_code subscribe(std::string_view prefix);
 
   /// Takes a whole message if there is one. `would_block` when there is none. A message of more than 64 frames is read to its end and
-  /// reported as `bad_frame_count`.
+  /// reported as `bad_frame_count`. Throws std::bad_alloc.
   [[nodiscard]] error_code try_receive(zmq_message& into);
 
   /// Waits for a message until `deadline`. Errors: `timed_out`, `cancelled`, `closed`, `bad_frame_count`.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <exception>
+#include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -168,6 +169,22 @@ BOOST_AUTO_TEST_CASE(a_message_of_a_successor_never_comes_before_the_news_of_it)
   // A stream must know that its publisher was away before it believes the next number.
   wire on;
   on.run(hear_of_successor(on));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_is_empty_until_one_is_received_into_it) {
+  // Of a thousand streams each has some that wait. Whoever asks one of them for frames, or has it let go of them, finds none.
+  zmq_message waiting;
+  BOOST_TEST(waiting.size() == 0U);
+  waiting.clear();
+  zmq_message other = std::move(waiting);
+  BOOST_TEST(other.size() == 0U);
+  wire on;
+  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
+  BOOST_TEST(subscriber.try_receive(other) == make_error_code(errc::would_block));
+  BOOST_TEST(other.size() == 0U);
+  const zmq_message never;
+  BOOST_TEST(!subscriber.is_of_same_connection(never));
+  BOOST_TEST(!subscriber.are_of_same_connection(never));
 }
 
 BOOST_AUTO_TEST_CASE(a_burst_is_received_completely) {
