@@ -101,7 +101,8 @@ asio::awaitable<void> store_play::compare() {
   const auto deadline = steady::now() + store_patience;
   const auto goes_on = [&] { return steady::now() < deadline && world_.complaint_count() == 0; };
   std::vector<difference> wrong;
-  for (bool is_final = false; !is_final && goes_on();) {
+  bool is_final = false;
+  while (!is_final && goes_on()) {
     co_await hear_out();
     const std::uint64_t before = world_.storage.changes();
     std::vector<std::string> open = ever_;
@@ -116,14 +117,16 @@ asio::awaitable<void> store_play::compare() {
     if (open.empty()) wrong = co_await differing(ever_);
     const bool is_unsure = std::ranges::any_of(wrong, [](const difference& each) { return each.told == unavailable; });
     // Promotions still end, and evict others for their room: a comparison counts when nothing has happened to the store meanwhile.
-    is_final = !is_unsure && world_.storage.changes() == before;
+    is_final = open.empty() && !is_unsure && world_.storage.changes() == before;
   }
+  const bool has_said_why = world_.complaint_count() != 0 || !wrong.empty();
+  if (!is_final && !has_said_why) world_.complain("the store has not come to rest, so that nothing could be compared");
   for (const difference& each : wrong) {
     const store_storage::object* what = world_.storage.find(each.key);
     const bool is_there = what != nullptr && what->is_anywhere();
     world_.complain("key '" + each.key + "' is " + (is_there ? "" : "not ") + "in the store, and the conductor says " + answered(each.told));
   }
-  outcome_.was_compared = world_.complaint_count() == 0;
+  outcome_.was_compared = is_final && world_.complaint_count() == 0;
 }
 
 /// Asks for some of what is on SSD only, as a router would, until it is in memory.
