@@ -10,6 +10,8 @@
 #include <arm_neon.h>
 #endif
 
+#include "core/vector_width.hpp"
+
 // Vector loads of cells that a lane may be writing are no atomic loads in the language's sense, though each aligned element is read whole on every
 // CPU this is compiled for. The thread sanitizer cannot know that, so under it the plain atomic code runs.
 #if defined(__SANITIZE_THREAD__)
@@ -83,8 +85,7 @@ __attribute__((target("avx2"))) void sweep_avx2(const dense_cell* cells, std::si
 }
 
 sweep_function best_sweep() noexcept {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512bw")) return sweep_avx512;
+  if (wide_vectors_pay()) return sweep_avx512;
   if (__builtin_cpu_supports("avx2")) return sweep_avx2;
   return sweep_cells_scalar;
 }

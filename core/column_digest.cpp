@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "core/bring_near.hpp"
 #include "core/mixed_bits.hpp"
 #include "core/spread.hpp"
 
@@ -46,7 +47,18 @@ std::uint64_t digest_scalar(const std::uint64_t* locals, const std::uint64_t* ke
   return sum;
 }
 
+/// How many products this CPU takes at once, if it is worth it to have it do so.
+enum class width : std::uint8_t { none, pairs, whole_vectors };
+
 #if defined(__x86_64__)
+
+/// A sum of products in the field: what stands above 64 bits, times the modulus, twice, since once leaves at most four bits above.
+__attribute__((target("pclmul"), always_inline)) inline std::uint64_t reduced(__m128i sum) noexcept {
+  const __m128i by = _mm_set_epi64x(0, static_cast<long long>(modulus));
+  const __m128i once = _mm_clmulepi64_si128(sum, by, 0x01);
+  const __m128i twice = _mm_clmulepi64_si128(once, by, 0x01);
+  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_xor_si128(_mm_xor_si128(sum, once), twice)));
+}
 
 /// The four products of the pairs in a vector.
 __attribute__((target("avx512f,vpclmulqdq,pclmul"), always_inline)) inline __m512i products(const std::uint64_t* locals,
@@ -71,12 +83,7 @@ __attribute__((target("avx512f,vpclmulqdq,pclmul"), always_inline)) inline std::
   const __m512i whole = _mm512_xor_si512(_mm512_xor_si512(first, second), _mm512_xor_si512(third, fourth));
   // With a mask, as GCC 12 warns of what the plain form leaves open.
   const __m256i half = _mm256_xor_si256(_mm512_maskz_extracti64x4_epi64(0xF, whole, 0), _mm512_maskz_extracti64x4_epi64(0xF, whole, 1));
-  const __m128i sum = _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-  // What stands above 64 bits, times the modulus, twice: once leaves at most four bits above.
-  const __m128i by = _mm_set_epi64x(0, static_cast<long long>(modulus));
-  const __m128i once = _mm_clmulepi64_si128(sum, by, 0x01);
-  const __m128i twice = _mm_clmulepi64_si128(once, by, 0x01);
-  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_xor_si128(_mm_xor_si128(sum, once), twice)));
+  return reduced(_mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
 }
 
 __attribute__((target("avx512f,vpclmulqdq,pclmul"))) std::uint64_t one_avx512(const std::uint64_t* locals) noexcept {
@@ -92,25 +99,68 @@ __attribute__((target("avx512f,vpclmulqdq,pclmul"))) std::size_t common_avx512(c
   return count;
 }
 
-bool has_wide_products() noexcept {
+/// The product of one pair.
+__attribute__((target("avx2,pclmul"), always_inline)) inline __m128i product(const std::uint64_t* locals,
+                                                                             const std::uint64_t* key) noexcept {
+  const __m128i sum =
+      _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(locals)), _mm_load_si128(reinterpret_cast<const __m128i*>(key)));
+  return _mm_clmulepi64_si128(sum, sum, 0x10);
+}
+
+/// Asks for the stretch at `next` meanwhile, which a CPU of this kind does not do by itself fast enough, and never beyond a page of 4 KiB.
+__attribute__((target("avx2,pclmul"), always_inline)) inline std::uint64_t digest_avx2(const std::uint64_t* locals,
+                                                                                       const std::uint64_t* next,
+                                                                                       const std::uint64_t* key) noexcept {
+  __m128i first = _mm_setzero_si128();
+  __m128i second = first;
+  __m128i third = first;
+  __m128i fourth = first;
+  for (std::size_t i = 0; i < blocks_per_digest; i += 8) {
+    bring_near(next + i);
+    first = _mm_xor_si128(first, product(locals + i, key + i));
+    second = _mm_xor_si128(second, product(locals + i + 2, key + i + 2));
+    third = _mm_xor_si128(third, product(locals + i + 4, key + i + 4));
+    fourth = _mm_xor_si128(fourth, product(locals + i + 6, key + i + 6));
+  }
+  return reduced(_mm_xor_si128(_mm_xor_si128(first, second), _mm_xor_si128(third, fourth)));
+}
+
+__attribute__((target("avx2,pclmul"))) std::uint64_t one_avx2(const std::uint64_t* locals) noexcept {
+  return digest_avx2(locals, locals, keys());
+}
+
+__attribute__((target("avx2,pclmul"))) std::size_t common_avx2(const std::uint64_t* digests, const std::uint64_t* hashes,
+                                                               std::size_t count) noexcept {
+  const std::uint64_t* const key = keys();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t* const here = hashes + i * blocks_per_digest;
+    if (digest_avx2(here, i + 1 < count ? here + blocks_per_digest : here, key) != digests[i]) return i;
+  }
+  return count;
+}
+
+width width_of_products() noexcept {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("pclmul");
+  if (!__builtin_cpu_supports("pclmul")) return width::none;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq")) return width::whole_vectors;
+  // One product at every clock, which AMD's CPUs without the wide ones do not have.
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_is("intel") ? width::pairs : width::none;
 }
 
 #else
 
-bool has_wide_products() noexcept {
-  return false;
+width width_of_products() noexcept {
+  return width::none;
 }
 
 #endif
 
-const bool is_wide = has_wide_products();
+const width products_are = width_of_products();
 
 }  // namespace
 
 bool digests_pay() noexcept {
-  return is_wide;
+  return products_are != width::none;
 }
 
 std::uint64_t column_digest_scalar(const std::uint64_t* locals) noexcept {
@@ -119,14 +169,16 @@ std::uint64_t column_digest_scalar(const std::uint64_t* locals) noexcept {
 
 std::uint64_t column_digest(const std::uint64_t* locals) noexcept {
 #if defined(__x86_64__)
-  if (is_wide) return one_avx512(locals);
+  if (products_are == width::whole_vectors) return one_avx512(locals);
+  if (products_are == width::pairs) return one_avx2(locals);
 #endif
   return digest_scalar(locals, keys());
 }
 
 std::size_t common_digests(const std::uint64_t* digests, const std::uint64_t* hashes, std::size_t count) noexcept {
 #if defined(__x86_64__)
-  if (is_wide) return common_avx512(digests, hashes, count);
+  if (products_are == width::whole_vectors) return common_avx512(digests, hashes, count);
+  if (products_are == width::pairs) return common_avx2(digests, hashes, count);
 #endif
   std::size_t same = 0;
   while (same < count && column_digest_scalar(hashes + same * blocks_per_digest) == digests[same]) ++same;

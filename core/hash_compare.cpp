@@ -8,6 +8,8 @@
 #include <arm_neon.h>
 #endif
 
+#include "core/vector_width.hpp"
+
 namespace kvc::core {
 
 std::size_t common_prefix_scalar(const std::uint64_t* left, const std::uint64_t* right, std::size_t count) noexcept {
@@ -76,8 +78,7 @@ __attribute__((target("avx512f"))) std::size_t common_prefix_avx512(const std::u
 }
 
 compare_function best_compare() noexcept {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return common_prefix_avx512;
+  if (wide_vectors_pay()) return common_prefix_avx512;
   if (__builtin_cpu_supports("avx2")) return common_prefix_avx2;
   return common_prefix_scalar;
 }
