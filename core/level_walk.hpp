@@ -35,7 +35,9 @@ class level_walk {
   void settle();
   void finish(std::uint32_t depth);
   void add_level(std::uint32_t depth);
-  void sweep(const cell_chunk& chunk, std::uint32_t length);
+  void add_partial(const cell_chunk& chunk, std::size_t words, std::uint32_t base, std::uint32_t length);
+  void make_room();
+  std::size_t sweep(const cell_chunk& chunk, std::uint32_t length);
 
   match_levels* out_ = nullptr;
   std::size_t words_ = 0;
@@ -43,10 +45,11 @@ class level_walk {
   bool any_ = false;
   std::size_t listed_ = 0;
   std::array<std::uint32_t, few> list_{};
-  std::vector<std::uint64_t> alive_;    ///< slots that hold everything so far
-  std::vector<std::uint64_t> next_;
-  std::vector<std::uint64_t> full_;     ///< of the chunk in hand
-  std::vector<std::uint64_t> partial_;
+  std::vector<std::uint64_t> room_;  ///< of the four bitmaps, `words_` words each
+  std::uint64_t* alive_ = nullptr;   ///< slots that hold everything so far
+  std::uint64_t* next_ = nullptr;
+  std::uint64_t* full_ = nullptr;    ///< of the chunk in hand, from its first slot on
+  std::uint64_t* partial_ = nullptr;
 };
 
 }  // namespace kvc::core

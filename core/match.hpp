@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/bare_allocator.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
 
@@ -24,10 +25,10 @@ struct worker_depth {
 /// The answer in the form the index finds it: sets of slots (see slot_table.hpp) that reach equally deep. Every slot that holds the first block
 /// of the query is in exactly one place. Reused between queries to keep its memory.
 struct match_levels {
-  /// One slot and its depth in blocks, at least 1.
+  /// One slot and its depth in blocks, at least 1. Without initial values, so that room for many costs nothing.
   struct reach {
-    std::uint32_t slot = 0;
-    std::uint32_t depth = 0;
+    std::uint32_t slot;
+    std::uint32_t depth;
   };
   /// Many slots of one depth: slot i is among them when bit i % 64 of `sets[first + i / 64]` is set.
   struct level {
@@ -35,7 +36,7 @@ struct match_levels {
     std::uint32_t first = 0;
     std::uint32_t words = 0;
   };
-  std::vector<reach> reaches;
+  std::vector<reach, bare_allocator<reach>> reaches;
   std::vector<level> levels;
   std::vector<std::uint64_t> sets;
 
