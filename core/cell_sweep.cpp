@@ -58,10 +58,16 @@ __attribute__((target("avx512f,avx512bw"))) void sweep_avx512(const dense_cell* 
   }
 }
 
-__attribute__((target("avx2"))) std::uint32_t bytes_of(__m256i low, __m256i high) noexcept {
+/// One bit per 16-bit lane of two vectors whose lanes are all ones or none.
+__attribute__((target("avx2"))) std::uint32_t bits_of(__m256i low, __m256i high) noexcept {
   // Packing works within halves of a register, so the quarters have to be put in order.
   const __m256i packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0b11'01'10'00);
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(packed));
+}
+
+/// The same of four.
+__attribute__((target("avx2"))) std::uint64_t bits_of(__m256i first, __m256i second, __m256i third, __m256i fourth) noexcept {
+  return std::uint64_t{bits_of(first, second)} | std::uint64_t{bits_of(third, fourth)} << 32U;
 }
 
 __attribute__((target("avx2"))) void sweep_avx2(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full,
@@ -70,17 +76,25 @@ __attribute__((target("avx2"))) void sweep_avx2(const dense_cell* cells, std::si
   const __m256i below = _mm256_set1_epi16(static_cast<short>(length - 1));
   const __m256i none = _mm256_setzero_si256();
   for (std::size_t word = 0; word < count / 64; ++word) {
-    std::uint64_t is_full = 0;
-    std::uint64_t is_held = 0;
-    for (unsigned half = 0; half < 2; ++half) {
-      const auto* const from = reinterpret_cast<const __m256i*>(cells + word * 64 + half * 32U);
-      const __m256i low = _mm256_and_si256(_mm256_loadu_si256(from), mask);
-      const __m256i high = _mm256_and_si256(_mm256_loadu_si256(from + 1), mask);
-      is_full |= std::uint64_t{bytes_of(_mm256_cmpgt_epi16(low, below), _mm256_cmpgt_epi16(high, below))} << (half * 32U);
-      is_held |= std::uint64_t{bytes_of(_mm256_cmpgt_epi16(low, none), _mm256_cmpgt_epi16(high, none))} << (half * 32U);
-    }
-    full[word] = is_full;
-    partial[word] = is_held & ~is_full;
+    const auto* const from = reinterpret_cast<const __m256i*>(cells + word * 64);
+    const __m256i first = _mm256_and_si256(_mm256_loadu_si256(from), mask);
+    const __m256i second = _mm256_and_si256(_mm256_loadu_si256(from + 1), mask);
+    const __m256i third = _mm256_and_si256(_mm256_loadu_si256(from + 2), mask);
+    const __m256i fourth = _mm256_and_si256(_mm256_loadu_si256(from + 3), mask);
+    const __m256i first_full = _mm256_cmpgt_epi16(first, below);
+    const __m256i second_full = _mm256_cmpgt_epi16(second, below);
+    const __m256i third_full = _mm256_cmpgt_epi16(third, below);
+    const __m256i fourth_full = _mm256_cmpgt_epi16(fourth, below);
+    full[word] = bits_of(first_full, second_full, third_full, fourth_full);
+    // Of a shared prompt mostly all or nothing is held: then nothing is partial, which one look at all of them tells.
+    const __m256i first_held = _mm256_cmpgt_epi16(first, none);
+    const __m256i second_held = _mm256_cmpgt_epi16(second, none);
+    const __m256i third_held = _mm256_cmpgt_epi16(third, none);
+    const __m256i fourth_held = _mm256_cmpgt_epi16(fourth, none);
+    const __m256i any = _mm256_or_si256(
+        _mm256_or_si256(_mm256_xor_si256(first_held, first_full), _mm256_xor_si256(second_held, second_full)),
+        _mm256_or_si256(_mm256_xor_si256(third_held, third_full), _mm256_xor_si256(fourth_held, fourth_full)));
+    partial[word] = _mm256_testz_si256(any, any) != 0 ? 0 : bits_of(first_held, second_held, third_held, fourth_held) & ~full[word];
   }
 }
 
