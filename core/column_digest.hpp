@@ -9,9 +9,9 @@ namespace kvc::core {
 /// So many consecutive local hashes have a digest: 1/32 of a byte for each.
 inline constexpr std::uint32_t blocks_per_digest = 256;
 
-/// Whether this CPU is quicker with digests than by comparing: by AVX-512 with carry-less multiplication of whole vectors; or by Intel's of
-/// single pairs, which takes a third longer than comparing where both sides are in the second-level cache, and less than half as long where the
-/// run's is not, as mostly. Where it is false nobody needs to keep any. Asked once; any lane.
+/// Whether this CPU is quicker with digests than by comparing: by AVX-512 with carry-less multiplication of whole vectors; or by Intel's
+/// of single pairs, which takes a third longer than comparing where both sides are in the second-level cache, and less than half as long
+/// where the run's is not, as mostly. Where it is false nobody needs to keep any. Asked once; any lane.
 [[nodiscard]] bool digests_pay() noexcept;
 
 /// The digest of the `blocks_per_digest` hashes from `locals` on: the sum of (h[2i] + k[2i]) * (h[2i+1] + k[2i+1]) over the field of
