@@ -40,7 +40,7 @@ void replay_fsm::lose(seqno from, seqno to) {
 replay_fsm::action replay_fsm::on_batch(seqno number) {
   answered_ = true;
   const bool is_first = !std::exchange(has_begun_, true);
-  const bool is_proven = is_first || is_behind_ || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
+  const bool is_proven = is_first || skipped_ != 0 || fruitless_ >= limits_.attempts || requests_ >= limits_.max_requests;
   if (is_complete()) return number > *to_ ? action::finish : action::ignore;
   if (number < next_) return action::ignore;
   const bool is_hole = number > next_;
@@ -48,7 +48,7 @@ replay_fsm::action replay_fsm::on_batch(seqno number) {
   if (to_ && number > *to_) return give_up();  // newer than asked for: the live stream has it
   if (is_hole) lose(next_, seqno{number.get() - 1});
   fruitless_ = 0;
-  is_behind_ = false;
+  skipped_ = 0;
   ended_ = false;
   ++applied_;
   next_ = seqno{number.get() + 1};
@@ -74,12 +74,13 @@ replay_fsm::action replay_fsm::on_end() {
 replay_fsm::action replay_fsm::on_silence() {
   if (is_complete() || is_second_look()) return action::finish;
   if (requests_ >= limits_.max_requests) return give_up();
-  if (fruitless_ < limits_.attempts && !is_behind_) return ask_again();
-  // Who has brought something is there: the next batch may be one that cannot be transported. An answer with what stands behind it would
-  // prove that.
-  const bool is_last_number = next_.get() == std::numeric_limits<std::uint64_t>::max();
-  if (applied_ == 0 || is_behind_ || is_last_number || (to_ && next_ == *to_)) return give_up();
-  is_behind_ = true;
+  if (fruitless_ < limits_.attempts) return ask_again();
+  // Who has answered is there: the next batch may be one that cannot be transported. An answer with what stands behind it would prove that.
+  const bool may_have_more = to_ ? answered_ || limits_.has_answered : applied_ != 0;
+  const std::size_t most_skipped = to_ ? limits_.attempts : 1;
+  const bool is_last_number = request_from().get() == std::numeric_limits<std::uint64_t>::max();
+  if (!may_have_more || skipped_ == most_skipped || is_last_number || (to_ && request_from() == *to_)) return give_up();
+  ++skipped_;
   return ask_again();
 }
 

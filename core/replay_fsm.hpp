@@ -15,9 +15,10 @@ namespace kvc::core {
 /// Story: the publisher is asked for its batches from some seqno on. Its answers come in order but are lossy: its buffer may begin later, its
 /// queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch in,
 /// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
-/// has it, or when `attempts` requests in a row have brought nothing. After as many requests in a row that ended in silence it gives up,
-/// unless something has come before: then the batch asked for may be one that cannot be transported, and what stands behind it is asked for
-/// once. If that comes, only the one batch is lost.
+/// has it, or when `attempts` requests in a row have brought nothing. Who falls silent as often, though it has answered before, may have a
+/// batch that cannot be transported, one above our limit for instance, at which each of its answers ends: what stands behind that batch is
+/// asked for, then behind the next one, `attempts` times; once where nothing tells that there is more. What comes then proves that only those
+/// left out are lost; if nothing does, the rest is given up.
 /// Where nothing tells how much there is, the marker alone does not prove that all has come, since batches before it may have been dropped:
 /// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never
 /// silently skipped.
@@ -28,6 +29,7 @@ class replay_fsm {
   struct limits {
     std::size_t attempts = 3;       ///< requests in a row without progress before giving up; at least 1
     std::size_t max_requests = 64;  ///< requests in all; beyond it holes are passed at once
+    bool has_answered = false;      ///< who is asked has answered before: silence is not that nobody is there
   };
 
   enum class action : std::uint8_t {
@@ -56,7 +58,7 @@ class replay_fsm {
   /// There is no time left for more: what is missing is lost. Always `finish`.
   [[nodiscard]] action abandon() { return give_up(); }
 
-  [[nodiscard]] seqno request_from() const { return is_behind_ ? seqno{next_.get() + 1} : next_; }
+  [[nodiscard]] seqno request_from() const { return seqno{next_.get() + skipped_}; }
   [[nodiscard]] bool is_complete() const { return to_ && next_ > *to_; }
   /// What will not come any more, in order; at most 1,024 ranges, the last of which then covers all that follow.
   [[nodiscard]] const std::vector<range>& lost() const { return lost_; }
@@ -84,8 +86,8 @@ class replay_fsm {
   std::uint64_t applied_ = 0;
   std::size_t requests_ = 0;
   std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
+  std::size_t skipped_ = 0;            ///< batches from the next one on that the request leaves out, since answers end there
   bool has_begun_ = false;             ///< a batch of the current answer has come
-  bool is_behind_ = false;             ///< the request is for what stands behind the next batch
   bool answered_ = false;
   bool ended_ = false;                 ///< the marker has come, and no batch since
   bool is_last_empty_ = false;         ///< with nothing before it

@@ -13,7 +13,7 @@
 namespace kvc::net {
 
 /// Decoded batches, in the order in which they are to be applied. Owner: one stream at work; between two uses the lane keeps it (see
-/// spare_pool), and what its batches have taken with it, up to `most_kept_events` each: a batch may have 65,536.
+/// spare_pool), and what its batches have taken with it, up to `most_kept_events` each: a batch may have 262,144.
 struct batch_row {
   static constexpr std::size_t most_kept_events = 256;
 

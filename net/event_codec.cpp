@@ -21,6 +21,9 @@ using kind = tape_value::kind;
 /// Seconds and milliseconds since the epoch differ by so much that the size tells them apart. (Source: kv-events.md section 10, case 13.)
 constexpr double first_millisecond = 1e11;
 
+/// Room that is made for events before they are read: a list of nothing is as long as its payload says and takes a byte for each.
+constexpr std::size_t most_reserved_events = 4'096;
+
 /// A publisher whose batches are not plain has the short way tried for one in so many.
 constexpr std::uint32_t longest_plain_pause = 64;
 
@@ -174,7 +177,7 @@ error_code event_decoder::decode_envelope(tape_value root, core::event_batch& ou
 
 error_code event_decoder::decode_events(tape_value events, core::event_batch& out) {
   if (events.length() > max_batch_events) return errc::too_many_elements;
-  out.events.reserve(events.length());
+  out.events.reserve(std::min<std::size_t>(events.length(), most_reserved_events));
   tape_value item = events.first();
   for (std::uint32_t i = 0; i < events.length(); ++i, item = item.next()) note(decode_event(item, out), out);
   return {};

@@ -24,8 +24,10 @@
 
 namespace kvc::net {
 
-/// Bounds of one payload. (Source: kv-events.md section 10, case 27; the largest engine batches stay far below.)
-inline constexpr std::size_t max_batch_events = 65'536;
+/// Bounds of one payload. (Source: kv-events.md section 10, case 27, which leaves the number of events open: SGLang with pages of one token
+/// has an event for each page, so that a prompt of 128 Ki tokens that comes in one step, where as many others make room for it, is a batch of
+/// 262,144.)
+inline constexpr std::size_t max_batch_events = 262'144;
 inline constexpr std::size_t max_event_hashes = 65'536;
 inline constexpr std::size_t max_event_tokens = 1'048'576;
 

@@ -126,11 +126,12 @@ BOOST_AUTO_TEST_CASE(a_publisher_that_brings_nothing_is_given_up) {
   const answer silence{.batches = {}, .has_end = false};
   const std::vector<row> rows{
       {"never answers", 1, 3, {}, {}, {1, 1, 1}, {1, 3}},
-      {"stops answering: what stands behind is asked for once", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2, 3}, {2, 4}},
+      {"stops answering: what stands behind is asked for, up to the last one", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2, 3, 4}, {2, 4}},
+      {"stops answering: three are left out at most", 1, 9, {{{1}, false}}, {1}, {1, 2, 2, 2, 3, 4, 5}, {2, 9}},
       {"stops answering before the last one", 1, 2, {{{1}, false}}, {1}, {1, 2, 2, 2}, {2, 2}},
       {"one batch per answer, then silence each time", 1, 4, {{{1}, false}, silence, {{2}, false}, silence, {{3}, false}, silence, {{4}}},
        {1, 2, 3, 4}, {1, 2, 2, 3, 3, 4, 4}, {}},
-      {"only older batches, for ever", 5, 6, {{{1, 2}, false}, {{1, 2}, false}, {{1, 2}, false}}, {}, {5, 5, 5}, {5, 6}},
+      {"only older batches, for ever", 5, 6, {{{1, 2}, false}, {{1, 2}, false}, {{1, 2}, false}}, {}, {5, 5, 5, 6}, {5, 6}},
       {"older batches, then behind the hole: no proof until tried enough", 5, 7, {{{3, 4, 7}}, {{3, 4, 7}}, {{3, 4, 7}}}, {7}, {5, 5, 5}, {5, 6}},
   };
   for (const row& each : rows) check(each);
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(what_silence_ends_is_no_end) {
   BOOST_TEST(recover(1, 2, {{{1, 2}, false}}, {}).has_ended);
 }
 
-BOOST_AUTO_TEST_CASE(one_batch_that_cannot_be_transported_costs_no_other) {
+BOOST_AUTO_TEST_CASE(batches_that_cannot_be_transported_cost_no_other) {
   // One above our limit, for instance, ends the connection of every answer that reaches it.
   const answer silence{.batches = {}, .has_end = false};
   const std::vector<row> rows{
@@ -188,10 +189,24 @@ BOOST_AUTO_TEST_CASE(one_batch_that_cannot_be_transported_costs_no_other) {
       {"without an end", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{2, 3}}, {{}}}, {0, 2, 3}, {0, 1, 1, 1, 2, 4}, {1, 1}},
       {"two of them", 1, 5, {{{1}, false}, silence, silence, silence, {{3}, false}, silence, silence, silence, {{5}}}, {1, 3, 5},
        {1, 2, 2, 2, 3, 4, 4, 4, 5}, {2, 2, 4, 4}},
+      {"two in a row", 1, 5, {{{1}, false}, silence, silence, silence, silence, {{4, 5}}}, {1, 4, 5}, {1, 2, 2, 2, 3, 4}, {2, 3}},
+      {"three in a row, and one that is gone", 1, 6, {{{1}, false}, silence, silence, silence, silence, silence, {{6}}}, {1, 6},
+       {1, 2, 2, 2, 3, 4, 5}, {2, 5}},
       {"it is the last one there is", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{}}}, {0}, {0, 1, 1, 1, 2}, {}},
       {"nothing has come before", 1, 4, {silence, silence, silence, {{3, 4}}}, {}, {1, 1, 1}, {1, 4}},
   };
   for (const row& each : rows) check(each);
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_that_begins_with_one_that_cannot_be_transported_is_filled_behind_it) {
+  // Live it ended the connection, and so it is the first of what is missing. Only one who has answered before is believed to be there.
+  const answer silence{.batches = {}, .has_end = false};
+  const std::deque<answer> answers{silence, silence, silence, {{3, 4}}};
+  const outcome got = recover(2, 4, answers, {.attempts = 3, .max_requests = 64, .has_answered = true});
+
+  BOOST_TEST(got.applied == (numbers{3, 4}), boost::test_tools::per_element());
+  BOOST_TEST(got.lost == (numbers{2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(recover(2, 4, answers, {.attempts = 3, .max_requests = 64}).applied.empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_range_needs_no_request) {

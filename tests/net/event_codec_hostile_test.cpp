@@ -204,6 +204,26 @@ BOOST_AUTO_TEST_CASE(lists_over_the_limits_are_refused) {
   BOOST_TEST(with.batch.events.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_long_prompt_in_pages_of_one_token_is_one_batch) {
+  // Pages of one token have an event each: 128 Ki that come while as many others make room.
+  constexpr std::uint64_t pages = 131'072;
+  decoding with;
+  const std::string payload = batch_of(2 * pages, [](msgpack_writer& to) {
+    for (std::uint64_t page = 0; page < pages; ++page) {
+      stored_parts one;
+      one.hashes = [page](msgpack_writer& at) { stored_parts::list(at, {static_cast<std::int64_t>(page) + 1}); };
+      one.parent = [page](msgpack_writer& at) { page == 0 ? at.nil() : at.unsigned_integer(page); };
+      one.tokens = [](msgpack_writer& at) { stored_parts::list(at, {5}); };
+      one.block_size = [](msgpack_writer& at) { at.unsigned_integer(1); };
+      one.write(to);
+    }
+    for (std::uint64_t page = 0; page < pages; ++page) write_good(to);
+  });
+  BOOST_TEST(!with.decode(payload));
+  BOOST_TEST(with.batch.events.size() + with.batch.joined_events == 2 * pages);
+  BOOST_TEST(with.batch.rejected_events == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_batch_is_an_error) {
   // The stream must learn that a seqno has passed without its batch.
   decoding with;
