@@ -17,12 +17,13 @@ using namespace kvc;
 BOOST_AUTO_TEST_CASE(small_pieces_are_not_kept_aside) {
   using piece = std::array<std::byte, 64>;
   net::set_heap_policy();
+  const struct mallinfo2 before = ::mallinfo2();  // other lanes' arenas keep what they had aside until they are used again
   std::vector<std::unique_ptr<piece>> pieces(10'000);
   for (std::unique_ptr<piece>& each : pieces) each = std::make_unique<piece>();
   for (std::unique_ptr<piece>& each : pieces) each.reset();
   const struct mallinfo2 now = ::mallinfo2();
-  BOOST_TEST(now.smblks == 0);
-  BOOST_TEST(now.fsmblks == 0);
+  BOOST_TEST(now.smblks <= before.smblks);
+  BOOST_TEST(now.fsmblks <= before.fsmblks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
