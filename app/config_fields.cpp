@@ -157,7 +157,7 @@ constexpr std::array rows{
     field_info{"streams", "stream_replay_timeout_ms", whole(KVC_AT(streams.replay_timeout), 10, hour_ms), "",
                "longest silence inside one replay"},
     field_info{"streams", "stream_replay_attempts", whole(KVC_AT(streams.replay_attempts), 1, 1'000), "",
-               "requests without progress before a gap is given up"},
+               "requests without progress, then batches left out as untransportable, before a gap is given up"},
     field_info{"streams", "stream_idle_check_ms", whole(KVC_AT(streams.idle_check), 10, hour_ms), "",
                "how often an idle stream looks around while something is to be found out; sixty times as long when nothing is"},
     field_info{"streams", "stream_after_loss", text_access{get_after_loss, put_after_loss}, "drop or keep",

@@ -11,7 +11,8 @@ constexpr std::size_t max_listed_ranges = 1'024;
 
 }  // namespace
 
-replay_fsm::replay_fsm(seqno from, std::optional<seqno> to, limits with) : next_(from), to_(to), limits_(with) {}
+replay_fsm::replay_fsm(seqno from, std::optional<seqno> to, limits with, bool has_answered)
+    : next_(from), to_(to), limits_(with), has_answered_before_(has_answered) {}
 
 replay_fsm::action replay_fsm::start() { return is_complete() ? action::finish : ask_again(); }
 
@@ -76,7 +77,7 @@ replay_fsm::action replay_fsm::on_silence() {
   if (requests_ >= limits_.max_requests) return give_up();
   if (fruitless_ < limits_.attempts) return ask_again();
   // Who has answered is there: the next batch may be one that cannot be transported. An answer with what stands behind it would prove that.
-  const bool may_have_more = to_ ? answered_ || limits_.has_answered : applied_ != 0;
+  const bool may_have_more = to_ ? answered_ || has_answered_before_ : applied_ != 0;
   const std::size_t most_skipped = to_ ? limits_.attempts : 1;
   const bool is_last_number = request_from().get() == std::numeric_limits<std::uint64_t>::max();
   if (!may_have_more || skipped_ == most_skipped || is_last_number || (to_ && request_from() == *to_)) return give_up();

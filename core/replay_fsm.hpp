@@ -17,8 +17,8 @@ namespace kvc::core {
 /// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
 /// has it, or when `attempts` requests in a row have brought nothing. Who falls silent as often, though it has answered before, may have a
 /// batch that cannot be transported, one above our limit for instance, at which each of its answers ends: what stands behind that batch is
-/// asked for, then behind the next one, `attempts` times; once where nothing tells that there is more. What comes then proves that only those
-/// left out are lost; if nothing does, the rest is given up.
+/// asked for, then behind the next one, `attempts` times; once where nothing tells that there is more. What comes then is proof for all before
+/// it: that much is lost, and no more; if nothing does, the rest is given up.
 /// Where nothing tells how much there is, the marker alone does not prove that all has come, since batches before it may have been dropped:
 /// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never
 /// silently skipped.
@@ -27,9 +27,8 @@ namespace kvc::core {
 class replay_fsm {
  public:
   struct limits {
-    std::size_t attempts = 3;       ///< requests in a row without progress before giving up; at least 1
+    std::size_t attempts = 3;       ///< requests in a row without progress, then batches left out, before giving up; at least 1
     std::size_t max_requests = 64;  ///< requests in all; beyond it holes are passed at once
-    bool has_answered = false;      ///< who is asked has answered before: silence is not that nobody is there
   };
 
   enum class action : std::uint8_t {
@@ -45,8 +44,9 @@ class replay_fsm {
     friend bool operator==(const range&, const range&) = default;
   };
 
-  /// `to` absent: until the end marker.
-  replay_fsm(seqno from, std::optional<seqno> to, limits with);
+  /// `to` absent: until the end marker. `has_answered`: who is asked has, some time before, so that silence need not mean
+  /// that nobody is there.
+  replay_fsm(seqno from, std::optional<seqno> to, limits with, bool has_answered = false);
 
   [[nodiscard]] action start();
   /// A reply with this number has come. After `apply`, ask `is_complete()`: true means the range is full and no further reply is needed.
@@ -81,6 +81,7 @@ class replay_fsm {
   seqno next_;
   std::optional<seqno> to_;
   limits limits_;
+  bool has_answered_before_;
   std::vector<range> lost_;
   std::uint64_t lost_count_ = 0;
   std::uint64_t applied_ = 0;

@@ -27,9 +27,7 @@ void stream_fsm::recover(seqno from, std::optional<seqno> to, time_point now) {
     recovery_to_.reset();
     return decide_after_recovery(now);
   }
-  replay_fsm::limits limits = rules_.replay;
-  limits.has_answered = has_answered_;
-  recovery_.emplace(from, to, limits);
+  recovery_.emplace(from, to, rules_.replay, has_answered_);
   recovery_lost_ = 0;
   recovery_listed_ = 0;
   give_up_at_ = now + rules_.longest_replay;

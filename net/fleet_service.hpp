@@ -56,7 +56,7 @@ struct stream_settings {
   std::size_t max_orphans = 65'536;                ///< blocks per stream that may wait for a parent, or for the meaning of their name
   std::chrono::milliseconds pool_settle{1'000};    ///< how long no new part of a block may come before those seen are taken for all
   std::chrono::milliseconds replay_timeout{5'000}; ///< longest silence inside one replay
-  std::size_t replay_attempts = 3;                 ///< requests without progress before a gap is given up
+  std::size_t replay_attempts = 3;                 ///< requests without progress, then batches left out, before a gap is given up
   std::chrono::milliseconds idle_check{1'000};     ///< how often an idle stream looks around while something is to be found out
   core::loss_policy after_loss = core::loss_policy::drop;  ///< what happens to blocks that a lost batch may have removed
   std::chrono::milliseconds stale_after{30'000};   ///< silence after which a stream is stale; 0: never

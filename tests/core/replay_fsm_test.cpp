@@ -31,11 +31,12 @@ struct outcome {
 };
 
 /// Performs the machine's actions against a publisher that gives these answers in turn, and silence when they have run out.
-outcome recover(std::uint64_t from, std::optional<std::uint64_t> to, std::deque<answer> answers, const replay_fsm::limits& with) {
+outcome recover(std::uint64_t from, std::optional<std::uint64_t> to, std::deque<answer> answers, const replay_fsm::limits& with,
+                bool has_answered = false) {
   constexpr std::size_t more_than_enough = 10'000;
   std::optional<seqno> last;
   if (to) last = seqno{*to};
-  replay_fsm machine(seqno{from}, last, with);
+  replay_fsm machine(seqno{from}, last, with, has_answered);
   outcome result;
   action next = machine.start();
   while (next == action::request && result.asked_from.size() < more_than_enough) {
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_gap_that_begins_with_one_that_cannot_be_transported_is_fi
   // Live it ended the connection, and so it is the first of what is missing. Only one who has answered before is believed to be there.
   const answer silence{.batches = {}, .has_end = false};
   const std::deque<answer> answers{silence, silence, silence, {{3, 4}}};
-  const outcome got = recover(2, 4, answers, {.attempts = 3, .max_requests = 64, .has_answered = true});
+  const outcome got = recover(2, 4, answers, {.attempts = 3, .max_requests = 64}, true);
 
   BOOST_TEST(got.applied == (numbers{3, 4}), boost::test_tools::per_element());
   BOOST_TEST(got.lost == (numbers{2, 2}), boost::test_tools::per_element());

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_list_comes_back_once) {
 }
 
 BOOST_AUTO_TEST_CASE(neither_many_lists_are_kept_nor_long_ones) {
-  // A batch may have 65,536 events, and an event a million tokens.
+  // A batch may have 262,144 events, and an event a million tokens.
   spare_lists spare;
   std::vector<core::event> done;
   for (std::size_t i = 0; i < 1'000; ++i) done.emplace_back(chain(1, 16));

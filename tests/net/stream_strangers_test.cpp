@@ -26,37 +26,31 @@ using kvc::test::tokens_from;
 
 const tcp::endpoint any_port(asio::ip::address_v4::loopback(), 0);
 
-kvc::net::stream_settings small_messages(std::size_t attempts) {
+kvc::net::stream_settings small_messages() {
   auto settings = kvc::test::quick_settings();
   settings.max_payload_bytes = 4'096;
-  settings.replay_attempts = attempts;
   return settings;
 }
 
 struct small_fixture : stream_fixture {
-  explicit small_fixture(std::size_t attempts = 1) : stream_fixture(small_messages(attempts)) {}
+  small_fixture() : stream_fixture(small_messages()) {}
 
-  /// A stream with one block, then so many batches in a row that are above the limit.
-  void publish_too_much(fake_publisher& publisher, std::uint64_t batches) {
+  /// A stream gets one block, so many batches in a row that are above the limit, and the same block under ever new names, until it is
+  /// found: what comes before the connection stands again is asked for. Answers how many batches are lost for good.
+  [[nodiscard]] std::uint64_t lost_behind(fake_publisher& publisher, std::uint64_t batches) {
     BOOST_REQUIRE(await(fleet.add(registration(publisher))));
     publisher.publish(stored_payload({50}, {}, tokens_from(50, 1)));
     BOOST_REQUIRE(eventually([&] { return depth(tokens_from(50, 1)) == 1; }));
     for (std::uint64_t i = 1; i <= batches; ++i) publisher.publish(padded_payload(i, tokens_from(0, 1), std::string(8'192, 'x')));
-  }
-
-  /// Publishes the same block under ever new names, until it is found: what comes before the connection stands again is asked for.
-  [[nodiscard]] bool is_found_again(fake_publisher& publisher) {
     std::uint64_t name = 100;
-    return eventually([&] {
+    BOOST_TEST(eventually([&] {
       ++name;
       publisher.publish(stored_payload({name}, {}, tokens_from(0, 1)));
       return depth(tokens_from(0, 1)) == 1;
-    });
+    }));
+    BOOST_TEST(eventually([&] { return state() == stream_state::incomplete; }));
+    return service()->status->missing.load();
   }
-};
-
-struct patient_fixture : small_fixture {
-  patient_fixture() : small_fixture(2) {}
 };
 
 std::string at_port(std::uint16_t port) {
@@ -68,22 +62,14 @@ std::string at_port(std::uint16_t port) {
 BOOST_FIXTURE_TEST_CASE(a_frame_above_the_limit_costs_its_batch_and_no_other, small_fixture) {
   // The transport ends the connection for good then, and whoever does not connect anew is deaf without knowing it.
   fake_publisher publisher(engine, context, {});
-  publish_too_much(publisher, 1);
-
-  BOOST_TEST(is_found_again(publisher));
-  BOOST_TEST(eventually([&] { return state() == stream_state::incomplete; }));
-  BOOST_TEST(service()->status->missing.load() == 1U);
+  BOOST_TEST(lost_behind(publisher, 1) == 1U);
   BOOST_TEST(service()->status->bad_messages.load() > 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(two_in_a_row_cost_those_two, patient_fixture) {
+BOOST_FIXTURE_TEST_CASE(two_in_a_row_cost_those_two, small_fixture) {
   // Each answer of the replay ends at the first of them, and one that leaves out the first at the second.
   fake_publisher publisher(engine, context, {});
-  publish_too_much(publisher, 2);
-
-  BOOST_TEST(is_found_again(publisher));
-  BOOST_TEST(eventually([&] { return state() == stream_state::incomplete; }));
-  BOOST_TEST(service()->status->missing.load() == 2U);
+  BOOST_TEST(lost_behind(publisher, 2) == 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_was_at_the_port_before_the_publisher_does_not_keep_the_stream_away, stream_fixture) {
