@@ -76,12 +76,14 @@ seq_hash lane_blocks::hash_of(const place& of) const {
   return of.where.in == nullptr ? of.block : seq_hash_at(*of.where.in, of.where.offset, homes_[of.home]->seed());
 }
 
-std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home) {
+std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home, std::optional<medium_id> first_on) {
   if (const copies* const odd = odd_.empty() ? nullptr : odd_.find(name); odd != nullptr) {
-    const copies& all = *odd;
-    const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const copy& each) { return each.where.home == home; });
-    if (newest == all.rend()) return std::nullopt;
-    return newest->where;
+    const copy* best = nullptr;
+    for (const copy& each : *odd) {  // the newest comes last
+      if (each.where.home == home && (best == nullptr || best->medium != first_on || each.medium == first_on)) best = &each;
+    }
+    if (best == nullptr) return std::nullopt;
+    return best->where;
   }
   const auto block = holdings_.find_plain(space_, name);
   if (!block || block->home != home) return std::nullopt;
@@ -128,7 +130,7 @@ lane_blocks::stored_part lane_blocks::store_some(const store_command& command, s
   if (has_locals) holdings_.prefetch_now(space_, command.names);
   // Where the block before the one in hand stands; absent while that is unknown.
   std::optional<place> previous;
-  if (command.link == store_link::parent) previous = known_place(command.parent, home);
+  if (command.link == store_link::parent) previous = known_place(command.parent, home, command.medium);
   run* pinned = nullptr;  // the run of `previous`, which must not die before the next block is hung behind it
   std::size_t awaited = 0;  // the end of what may be stored before somebody joins
   stored_part done;
@@ -189,7 +191,7 @@ std::optional<lane_blocks::place> lane_blocks::place_of(const store_command& com
   // A placeholder may come without the dimensions of the partition its block is in, so that it means its name's block wherever that is.
   if (command.link == store_link::by_name) return any_place(name);
   if (previous) return place{{}, roll(previous->block, command.locals[which], command.home->seed()), home};
-  return known_place(name, home);  // its parent is unknown, but another event has told where this name stands
+  return known_place(name, home, command.medium);  // its parent is unknown, but another event has told where this name stands
 }
 
 void lane_blocks::store_one(engine_hash name, const place& here, medium_id medium, apply_tally& tally) {

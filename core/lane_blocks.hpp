@@ -99,6 +99,12 @@ class lane_blocks {
   };
   [[nodiscard]] std::optional<meaning> meaning_of(engine_hash name);
 
+  /// Whether all of these names are held in a partition on this medium.
+  [[nodiscard]] bool are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium);
+
+  /// Copies of a name, by medium, that have been told of without a place and wait for one: they wait no longer. Empty when there are none.
+  [[nodiscard]] boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> take_placeholders(engine_hash name);
+
   /// Goes on along a prompt of one partition that is told by the engines' names for its blocks: appends what `names` mean from
   /// `blocks.size()` on, up to the first that neither this worker nor, for the pools, the partition's name_board knows, and no more than
   /// `budget` of them, which it lowers. Does nothing for a worker that has never held anything there.
@@ -147,7 +153,8 @@ class lane_blocks {
     std::uint32_t count = 0;
     medium_id medium{};
   };
-  /// Of an odd name, ordered by time of the last store: the back one says what the name means for those who hang behind it.
+  /// Of an odd name, ordered by time of the last store: the last one, of those on a medium first, says what the name means for those who hang
+  /// behind it on that medium.
   using copies = boost::container::small_vector<copy, 1>;
   struct orphan {
     std::optional<engine_hash> parent;  ///< absent: waits for its own name
@@ -177,7 +184,8 @@ class lane_blocks {
   void count_gone(std::uint16_t home, medium_id medium, std::uint64_t fewer);
   [[nodiscard]] run_store& runs_of(std::uint16_t home) { return homes_[home]->index().runs(); }
   [[nodiscard]] bool is_same_block(const place& left, const place& right) const;
-  [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home);  ///< newest in one partition
+  /// Newest in one partition: on `first_on` where it has a place there, since other tiers may tell a block without its parent or with another.
+  [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home, std::optional<medium_id> first_on = std::nullopt);
   [[nodiscard]] std::optional<place> any_place(engine_hash name);                          ///< newest of all
   [[nodiscard]] seq_hash hash_of(const place& of) const;
   void explain(engine_hash name, const place& here) const;

@@ -14,6 +14,17 @@ std::optional<lane_blocks::meaning> lane_blocks::meaning_of(engine_hash name) {
   return meaning{homes_[here->home].get(), hash_of(*here)};
 }
 
+bool lane_blocks::are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium) {
+  const quiescent_scope reading;
+  return std::ranges::all_of(names, [&](engine_hash name) {
+    if (const copies* const odd = odd_.empty() ? nullptr : odd_.find(name); odd != nullptr) {
+      return std::ranges::any_of(*odd, [&](const copy& each) { return each.medium == medium && homes_[each.where.home].get() == &home; });
+    }
+    const auto hit = holdings_.find_plain_on(space_, name, medium);
+    return hit.which != lane_holdings::none && homes_[holdings_.at(hit.which).home].get() == &home;
+  });
+}
+
 void lane_blocks::follow(const partition& home, std::span<const engine_hash> names, std::vector<seq_hash>& blocks, std::size_t& budget) {
   const auto mine = std::ranges::find(homes_, &home, [](const std::shared_ptr<partition>& each) { return each.get(); });
   if (mine == homes_.end()) return;

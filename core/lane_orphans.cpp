@@ -21,6 +21,14 @@ void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally
   ++tally.joined;
 }
 
+boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> lane_blocks::take_placeholders(engine_hash name) {
+  const auto lost = waiting_.find(name);
+  if (lost == waiting_.end() || lost->second.parent) return {};
+  auto copies = std::move(lost->second.copies);
+  forget_orphan(name);
+  return copies;
+}
+
 bool lane_blocks::is_awaited(engine_hash name) const {
   const auto child = children_.lower_bound({name, engine_hash{0}});
   return child != children_.end() && child->first == name;

@@ -1,6 +1,7 @@
 #include "core/reblocker.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/block_hasher.hpp"
@@ -81,13 +82,15 @@ bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
     here = pages_.find(name);
   }
   bool is_passed_on = true;
+  boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> told_before;
   if (here == nullptr || !here->is_held()) {
+    told_before = blocks_->take_placeholders(name);
     // As a block of the registered size it may wait for what turns out to be a page.
     if (from.page_tokens == from.home->key().block_size) take_block(name, from.medium, tally);
     here = open_page(name, parent, from, tokens);
     if (here == nullptr) {
       ++tally.beyond_pages;
-      ++tally.skipped;
+      tally.skipped += 1 + told_before.size();
       return true;
     }
   } else {
@@ -100,7 +103,18 @@ bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
   }
   store_blocks(*here, from.medium, tokens, tally);
   if (!is_passed_on) send_on(*here, from.medium);
+  store_placeholders(name, told_before, tally);
   return true;
+}
+
+void reblocker::store_placeholders(engine_hash name, std::span<const std::pair<medium_id, std::uint32_t>> copies, apply_tally& tally) {
+  for (const auto& [medium, count] : copies) {
+    (void)store_copy(name, medium, tally);
+    auto& held = pages_.find(name)->copies;
+    auto& told = std::ranges::find(held, medium, &std::pair<medium_id, std::uint32_t>::first)->second;
+    if (copy_counting_) told += std::min(count - 1, std::numeric_limits<std::uint32_t>::max() - told);
+  }
+  if (!copies.empty()) ++tally.joined;
 }
 
 void reblocker::store_blocks(page& of, medium_id medium, std::span<const std::uint32_t> tokens, apply_tally& tally) {

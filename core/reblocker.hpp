@@ -163,6 +163,8 @@ class reblocker {
   /// False: what stood under the name before has to be settled first.
   [[nodiscard]] bool store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                                 std::span<const std::uint32_t> tokens, apply_tally& tally);
+  /// Copies that were told of before the page was: as blocks they would be taken for the one that bears its name.
+  void store_placeholders(engine_hash name, std::span<const std::pair<medium_id, std::uint32_t>> copies, apply_tally& tally);
   void store_blocks(page& of, medium_id medium, std::span<const std::uint32_t> tokens, apply_tally& tally);
   /// Makes blocks of `tokens_`, from number `begin` on; `before`, if it is known, is where the one before them is or would be.
   void store_prepared(const page& of, std::uint32_t begin, std::optional<seq_hash> before, medium_id medium, apply_tally& tally);

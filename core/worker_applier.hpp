@@ -139,6 +139,7 @@ class worker_applier {
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   /// What an event stores in blocks of the registered size, or by name; of what is stored otherwise, nothing is left.
   [[nodiscard]] std::optional<store_command> begin_store(const stored_event& stored, apply_tally& tally);
+  [[nodiscard]] bool is_told_by_device(const stored_event& stored, const store_command& command);
   void note_recipe(const store_command& command, const stored_event& stored);
   void begin_pages(const stored_event& stored, const store_command& command, std::uint32_t page_tokens, apply_tally& tally);
   /// Some of `paging_`, see store_some.

@@ -125,6 +125,10 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
     command->link = store_link::standard;
     return command;
   }
+  if (is_told_by_device(stored, *command)) {
+    command->link = store_link::by_name;
+    return command;
+  }
   if (!stored.locals.empty()) {
     assert(stored.locals.size() == stored.hashes.size() && !is_of_other_size(scope) && command->home->seed() == home_->seed());
     command->locals = stored.locals;
@@ -133,7 +137,7 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
   }
   // Masked blocks are left out of the names but not of the tokens: then only the names can be trusted (kv-events.md section 10, case 16).
   if (stored.tokens.size() != stored.hashes.size() * std::uint64_t{block_tokens}) {
-    command->link = store_link::by_name;
+    command->link = scope.names_span_groups ? store_link::standard : store_link::by_name;  // as without tokens
     return command;
   }
   const bool goes_on_a_page =
@@ -148,6 +152,15 @@ std::optional<store_command> worker_applier::begin_store(const stored_event& sto
   command->locals = locals_;
   note_recipe(*command, stored);
   return command;
+}
+
+/// Another tier's telling of blocks that the engine itself holds is about those: connectors tell one block at a time, without its parent or
+/// behind whichever they have stored last. (Source: kv-events.md section 2, MooncakeStoreConnector.) Only vLLM is known for it; names that
+/// are made of a page's tokens alone, as SGLang's were, may mean several blocks.
+bool worker_applier::is_told_by_device(const stored_event& stored, const store_command& command) {
+  return registration_.type == publisher_type::vllm && command.medium != registration_.medium && !is_of_other_size(stored.scope) &&
+         !command.names.empty() && command.names.size() <= names_at_once &&
+         blocks_.are_all_on(command.names, *command.home, registration_.medium);
 }
 
 /// Other groups have names, other partitions contents of their own, which must not be taken for contradictions.

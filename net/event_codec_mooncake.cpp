@@ -55,6 +55,10 @@ reject_reason read_mooncake_array(tape_value event, event_fields& fields) {
     item = item.next();
     fields.*object_places[i] = item;
   }
+  // What is unset may be an empty text there, whatever its type (seed 004, "BlockStoreEvent").
+  for (const auto place : {&event_fields::block_size, &event_fields::tokens}) {
+    if ((fields.*place).is(kind::string) && (fields.*place).length() == 0) fields.*place = {};
+  }
   // An empty list says that the object is gone, whichever of the two events it is in; a missing one says nothing.
   if (!fields.replicas.is(kind::array)) return reject_reason::missing_field;
   if (fields.replicas.length() == 0) fields.change = change::updated;

@@ -163,9 +163,13 @@ extra_key extra_key::of_list(std::vector<extra_key> values) {
   return key;
 }
 
+void empty_keys(std::vector<extra_key>& scratch) {
+  if (scratch.capacity() > kept_keys) scratch = std::vector<extra_key>();
+  scratch.clear();
+}
+
 bool read_extra_keys(tape_value block, std::vector<extra_key>& out) {
-  if (out.capacity() > kept_keys) out = std::vector<extra_key>();
-  out.clear();
+  empty_keys(out);
   std::size_t room = max_extra_keys;
   if (!block.has_value()) return true;
   if (!block.is(tape_value::kind::array)) return read_key(block, out.emplace_back(), room);

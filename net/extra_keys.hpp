@@ -38,6 +38,9 @@ struct extra_key_filter {
 /// Keys of one block, those inside of others counted: a key takes 80 bytes here, and may have come as one.
 inline constexpr std::size_t max_extra_keys = 4'096;
 
+/// Empties a list that is used from block to block; what an unusual one took is given back.
+void empty_keys(std::vector<extra_key>& scratch);
+
 /// Reads one block's keys from a tape: nil or absent gives none, a value that is not a list counts as a list of one. False when something is
 /// no key (an extension), or there are more than `max_extra_keys`. `out` is scratch: what an unusual block took goes with the next.
 [[nodiscard]] bool read_extra_keys(tape_value block, std::vector<extra_key>& out);

@@ -149,6 +149,19 @@ BOOST_AUTO_TEST_CASE(tokens_that_do_not_fit_the_names_are_never_distributed_amon
   BOOST_TEST(at.applier->orphans() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(names_by_the_standard_need_no_tokens_that_fit) {
+  // A partial block at the end has tokens and no name.
+  stream at(registered(publisher_type::standard));
+  std::vector<local_hash> locals;
+  hash_blocks(words{1, 2, 3, 4}, block_size, seed, locals);
+  const seq_hash first = first_in_sequence(locals[0]);
+  event_scope scope;
+  scope.names_span_groups = true;
+  at.store({first.get(), roll(first, locals[1], seed).get()}, {1, 2, 3, 4, 5}, scope);
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(groups_that_cannot_answer_for_a_prefix_are_tracked_and_never_counted) {
   // A removal of such a group names its group only; its hash may be that of a good block in another group.
   stream at(registered(publisher_type::vllm));

@@ -111,6 +111,37 @@ BOOST_AUTO_TEST_CASE(a_telling_without_a_parent_means_the_same_page_on_another_m
   BOOST_TEST(at.reach({10, 11, 12, 13}, on_gpu) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_copy_told_of_before_its_chunk_stands_for_all_of_it) {
+  stream at(registered(publisher_type::vllm));
+  for (int copy = 0; copy < 2; ++copy) at.store({21}, {}, on(medium_id::cpu));
+  at.store({21}, {1, 2, 3, 4}, of_size(4));
+  BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::gpu)) == 2U);
+  BOOST_TEST(at.depth({1, 2, 3, 4}, mask_of(medium_id::cpu)) == 2U);
+  BOOST_TEST(at.tally.joined == 1U);
+  at.remove({21});
+  at.remove({21}, on(medium_id::cpu));
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);  // the second copy of it
+  at.remove({21}, on(medium_id::cpu));
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_told_of_before_its_page_stands_for_no_more_than_that) {
+  page_stream at;
+  at.store({2}, {}, on(medium_id::cpu));
+  at.page(1, {}, {1, 2});
+  at.page(2, 1, {3, 4});
+  BOOST_TEST(at.reach({1, 2, 3, 4}, mask_of(medium_id::cpu)) == 0U);  // half of the block is nowhere but on the device
+  at.store({1}, {}, on(medium_id::cpu));
+  BOOST_TEST(at.reach({1, 2, 3, 4}, mask_of(medium_id::cpu)) == 1U);
+  for (const std::uint64_t page : {1U, 2U}) at.remove({page});
+  BOOST_TEST(at.reach({1, 2, 3, 4}) == 1U);
+  for (const std::uint64_t page : {1U, 2U}) at.remove({page}, on(medium_id::cpu));
+  BOOST_TEST(at.applier->names() == 0U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_page_first_told_of_without_its_parent_moves_behind_it_with_all_copies) {
   page_stream at;
   at.page(2, {}, {12, 13}, medium_id::cpu);

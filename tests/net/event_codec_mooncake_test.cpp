@@ -64,6 +64,25 @@ core::registration pool_of(std::string backend = {}) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(what_an_array_leaves_unset_may_be_an_empty_text) {
+  // Whatever its type is otherwise.
+  decoding with;
+  const auto& stored = with.only<core::object_event>(batch_of(1, [](msgpack_writer& to) {
+    to.array(8);
+    to.string("BlockStoreEvent");
+    to.string("key");
+    to.array(1);
+    write_replica(to, "memory", "tcp://192.168.1.10:6000");
+    for (int unset = 0; unset < 5; ++unset) to.string("");
+  }));
+  BOOST_TEST(stored.scope.object_key == "key");
+  BOOST_TEST(stored.replicas.size() == 1U);
+  BOOST_TEST(stored.scope.block_size == 0U);
+  BOOST_TEST(!stored.name.has_value());
+  BOOST_TEST(!stored.parent.has_value());
+  BOOST_TEST(stored.tokens.empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_guide_s_example_is_understood) {
   // Objects by name, with all their replicas and what they hold.
   decoding with(core::publisher_type::mooncake);

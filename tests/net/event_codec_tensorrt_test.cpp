@@ -114,6 +114,38 @@ BOOST_AUTO_TEST_CASE(items_that_are_none_cost_their_event_only) {
   BOOST_TEST(with.rejected(reject_reason::wrong_type) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(ranges_of_items_are_bounded_like_other_keys) {
+  // A range makes three keys, and may come in two bytes.
+  const auto rejected = [](std::uint32_t ranges) {
+    decoding with;
+    BOOST_TEST(!with.decode(batch_of(1, [ranges](msgpack_writer& to) {
+      to.map(3);
+      to.string("type");
+      to.string("BlockStored");
+      to.string("block_hashes");
+      to.array(1);
+      to.unsigned_integer(1);
+      to.string("block_mm_infos");
+      to.array(1);
+      to.map(1);
+      to.string("mm_objects");
+      to.array(1);
+      to.map(2);
+      to.string("mm_hash");
+      to.unsigned_integer(5);
+      to.string("offsets");
+      to.array(ranges);
+      for (std::uint32_t i = 0; i < ranges; ++i) {
+        to.array(1);
+        to.unsigned_integer(i);
+      }
+    })));
+    return with.rejected(reject_reason::wrong_type);
+  };
+  BOOST_TEST(rejected(max_extra_keys / 3) == 0U);
+  BOOST_TEST(rejected(max_extra_keys / 3 + 1) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(both_publishers_move_the_same_blocks) {
   // Its own stream and the relayed one; removals are direct.
   for (const event_form form : {event_form::tensorrt_llm, event_form::tensorrt_llm_relay}) {

@@ -13,13 +13,15 @@ placed_model::place placed_model::behind_of(const place& parent, local_hash loca
   return {.partition = parent.partition, .prefix = roll(seq_hash{parent.prefix}, local, test_seed).get()};
 }
 
-std::optional<placed_model::place> placed_model::newest(const state& who, name of, std::optional<std::size_t> partition) {
+std::optional<placed_model::place> placed_model::newest(const state& who, name of, std::optional<std::size_t> partition,
+                                                        std::optional<medium_id> first_on) {
+  const auto rank_of = [first_on](const copies& each) { return std::pair(each.medium == first_on, each.stored_at); };
   const auto found = who.names.find(of);
   if (found == who.names.end()) return std::nullopt;
   const copies* best = nullptr;
   for (const copies& each : found->second) {
     if (partition && each.where.partition != *partition) continue;
-    if (best == nullptr || each.stored_at > best->stored_at) best = &each;
+    if (best == nullptr || rank_of(each) > rank_of(*best)) best = &each;
   }
   if (best == nullptr) return std::nullopt;
   return best->where;
@@ -131,7 +133,7 @@ void placed_model::store(worker_id worker, const store_step& step) {
   state& who = workers_.at(worker);
   who.partitions.insert(step.partition);
   std::optional<place> previous;
-  if (step.how == link::parent) previous = newest(who, step.parent.get(), step.partition);
+  if (step.how == link::parent) previous = newest(who, step.parent.get(), step.partition, step.medium);
   for (std::size_t i = 0; i < step.names.size(); ++i) {
     const name of = step.names[i].get();
     std::optional<place> here;
@@ -150,7 +152,7 @@ void placed_model::store(worker_id worker, const store_step& step) {
         } else if (previous) {
           here = behind_of(*previous, step.locals[i]);
         } else {
-          here = newest(who, of, step.partition);
+          here = newest(who, of, step.partition, step.medium);
           lost.parent = i == 0 ? step.parent.get() : step.names[i - 1].get();
           lost.local = step.locals[i];
         }

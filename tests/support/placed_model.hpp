@@ -92,7 +92,8 @@ class placed_model {
   };
 
   static place behind_of(const place& parent, core::local_hash local);
-  static std::optional<place> newest(const state& who, name of, std::optional<std::size_t> partition);
+  static std::optional<place> newest(const state& who, name of, std::optional<std::size_t> partition,
+                                     std::optional<core::medium_id> first_on = std::nullopt);
   static bool says_place(name of, const place& where) { return where.prefix == of; }
   static void count(state& who, const copies& each, bool comes);
   /// Forgets those of a name's copies for which `leaves` is true.

@@ -34,13 +34,15 @@ void strict_model::add_worker(worker_id worker, const worker_traits& traits) { w
 
 void strict_model::join(worker_id worker, std::size_t partition) { workers_.at(worker).partitions.insert(partition); }
 
-std::optional<model_place> strict_model::newest(const state& who, engine_hash name, std::optional<std::size_t> partition) {
+std::optional<model_place> strict_model::newest(const state& who, engine_hash name, std::optional<std::size_t> partition,
+                                                std::optional<medium_id> first_on) {
   const copies* best = nullptr;
+  const auto rank_of = [first_on](const copies& each) { return std::pair(each.medium == first_on, each.stored_at); };
   const auto found = who.names.find(name);
   if (found == who.names.end()) return std::nullopt;
   for (const copies& each : found->second) {
     if (partition && each.place.partition != *partition) continue;
-    if (best == nullptr || each.stored_at > best->stored_at) best = &each;
+    if (best == nullptr || rank_of(each) > rank_of(*best)) best = &each;
   }
   if (best == nullptr) return std::nullopt;
   return best->place;
@@ -116,7 +118,7 @@ void strict_model::store(worker_id worker, const store_step& step) {
   state& who = workers_.at(worker);
   who.partitions.insert(step.partition);
   std::optional<model_place> previous;
-  if (step.how == link::parent) previous = newest(who, step.parent, step.partition);
+  if (step.how == link::parent) previous = newest(who, step.parent, step.partition, step.medium);
   for (std::size_t i = 0; i < step.names.size(); ++i) {
     const engine_hash name = step.names[i];
     std::optional<model_place> here;
@@ -131,7 +133,7 @@ void strict_model::store(worker_id worker, const store_step& step) {
         } else if (previous) {
           here = previous->behind(step.locals[i]);
         } else {
-          here = newest(who, name, step.partition);
+          here = newest(who, name, step.partition, step.medium);
           lost.parent = i == 0 ? step.parent : step.names[i - 1];
           lost.local = step.locals[i];
         }

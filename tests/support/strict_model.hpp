@@ -40,8 +40,9 @@ struct model_place {
 ///  it
 ///     with one copy. A removal takes one copy (copy-counting) or the name (others) from the medium; the last copy forgets the name there.
 ///     Of a name in several partitions it takes the one it speaks of, else the newest, unless it insists.
-///  3. A parent is the newest place of its name in the partition of the store. A name whose parent is unknown keeps to its own newest place
-///     in the partition, else it waits. A placeholder means its name's newest place in any partition, else it waits for one.
+///  3. A parent is the place of its name in the partition and on the medium of the store, else the newest in the partition. A name whose
+///     parent is unknown keeps to its own place, found likewise, else it waits. A placeholder means its name's newest place in any
+///     partition, else it waits for one.
 ///  4. What waits is placed as soon as its own name or its parent's gets a place (in its partition, for all but placeholders).
 ///  5. At most `max_orphans` names wait; the one that has waited longest is given up first.
 ///  6. depth: the largest d such that each of the first d prefix blocks of the query is held by somebody the worker can use.
@@ -98,7 +99,8 @@ class strict_model {
     std::map<core::engine_hash, orphan> waiting;
   };
 
-  static std::optional<model_place> newest(const state& who, core::engine_hash name, std::optional<std::size_t> partition);
+  static std::optional<model_place> newest(const state& who, core::engine_hash name, std::optional<std::size_t> partition,
+                                           std::optional<core::medium_id> first_on = std::nullopt);
   void put(state& who, core::engine_hash name, const model_place& place, core::medium_id medium, std::uint32_t count);
   void wait(state& who, core::engine_hash name, orphan found, core::medium_id medium);
   void join_what_can(state& who);
