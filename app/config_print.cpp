@@ -54,6 +54,18 @@ std::string coordinator_names() {
   return names;
 }
 
+/// A member whose value is the list of registrations of one kind.
+std::string entries_as_json(std::string_view member, const std::vector<publisher_entry>& entries) {
+  std::string out = "  " + json_text(member) + ": [";
+  bool is_first = true;
+  for (const publisher_entry& each : entries) {
+    out += is_first ? "\n    " : ",\n    ";
+    is_first = false;
+    out += "{\"name\": " + json_text(each.name) + ", \"source\": " + json_text(each.source) + ", \"registration\": " + each.json + "}";
+  }
+  return out + (is_first ? "]" : "\n  ]");
+}
+
 }  // namespace
 
 std::string help_text() {
@@ -101,14 +113,8 @@ std::string print_config(const configuration& config) {
     out += "    " + json_text(field.name) + ": {\"value\": " + value_as_json(field, config.values) +
            ", \"source\": " + json_text(source == config.sources.end() ? "default" : source->second) + "}";
   }
-  out += "\n  },\n  \"publishers\": [";
-  first = true;
-  for (const publisher_entry& each : config.values.publishers) {
-    out += (first ? "\n    " : ",\n    ");
-    first = false;
-    out += "{\"name\": " + json_text(each.name) + ", \"source\": " + json_text(each.source) + ", \"registration\": " + each.json + "}";
-  }
-  return out + (first ? "]\n}\n" : "\n  ]\n}\n");
+  return out + "\n  },\n" + entries_as_json("publishers", config.values.publishers) + ",\n" +
+         entries_as_json("stores", config.values.store_entries) + "\n}\n";
 }
 
 }  // namespace kvc::app

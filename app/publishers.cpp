@@ -32,6 +32,7 @@ checked_publishers check_publishers(const settings& values, core::medium_table& 
       result.errors.push_back(line_about(entry, refused->sentence, refused->field));
       continue;
     }
+    if (!read.new_medium.empty()) read.registration.medium = media.intern(read.new_medium);
     for (const std::string& warning : read.warnings) result.warnings.push_back(line_about(entry, warning, ""));
     const auto [first, is_new] = seen.emplace(read.registration.worker, &entry);
     if (!is_new) {

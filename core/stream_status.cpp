@@ -15,6 +15,19 @@ std::string_view to_string(stream_state state) noexcept {
   return "unknown";
 }
 
+int severity_of(stream_state state) noexcept {
+  switch (state) {
+    case stream_state::whole: return 0;
+    case stream_state::joining: return 1;
+    case stream_state::catching_up: return 2;
+    case stream_state::recovering: return 3;
+    case stream_state::stale: return 4;
+    case stream_state::incomplete: return 5;
+    case stream_state::stopped: return 6;
+  }
+  return 0;
+}
+
 std::string_view to_string(replay_outcome outcome) noexcept {
   switch (outcome) {
     case replay_outcome::complete: return "complete";

@@ -26,6 +26,9 @@ enum class stream_state : std::uint8_t {
 };
 inline constexpr std::size_t stream_state_count = 7;
 
+/// How troubled a stream is, whole ones least: who has several shows the state of the most troubled one.
+[[nodiscard]] int severity_of(stream_state state) noexcept;
+
 enum class connection_state : std::uint8_t {
   connecting,  ///< not reached yet since it was registered
   connected,

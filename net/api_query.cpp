@@ -26,20 +26,6 @@ core::media_mask mask_of_words(const std::vector<std::string>& words, const core
   return mask;
 }
 
-/// How troubled a stream is; a row shows the worst of its members.
-int severity(core::stream_state state) {
-  switch (state) {
-    case core::stream_state::whole: return 0;
-    case core::stream_state::joining: return 1;
-    case core::stream_state::catching_up: return 2;
-    case core::stream_state::recovering: return 3;
-    case core::stream_state::stale: return 4;
-    case core::stream_state::incomplete: return 5;
-    case core::stream_state::stopped: return 6;
-  }
-  return 0;
-}
-
 /// One query being answered.
 class answering {
  public:
@@ -278,8 +264,8 @@ class answering {
       const auto same_stream = [status](const core::member& each) { return each.status.get() == status; };
       if (status == nullptr || std::ranges::any_of(members_.subspan(which.first, i - which.first), same_stream)) continue;
       const core::stream_state now = status->state.load(std::memory_order_relaxed);
-      if (severity(now) > worst) {
-        worst = severity(now);
+      if (core::severity_of(now) > worst) {
+        worst = core::severity_of(now);
         state = core::to_string(now);
       }
       newest = std::max(newest, status->last_applied_ns.load(std::memory_order_relaxed));

@@ -34,7 +34,7 @@ std::string removed_name(const core::worker_key& key) {
 }  // namespace
 
 asio::awaitable<http_reply> register_publisher(const api_context& context, registration_request wanted, wire_form form) {
-  const result<fleet_service::added> added = co_await context.fleet.add(wanted.registration);
+  const result<fleet_service::added> added = co_await context.fleet.add(wanted.registration, std::move(wanted.new_medium));
   if (added.has_error()) co_return reply_with(refusal_for(added.error(), wanted.registration, context.catalog), form);
 
   std::string body;

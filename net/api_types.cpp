@@ -158,7 +158,7 @@ checked read_query(const request_document& document, const request_item& item, q
 }
 
 checked read_registration(const request_document& document, const request_item& item, std::uint64_t default_seed,
-                          core::medium_table& media, registration_request& out) {
+                          const core::medium_table& media, registration_request& out) {
   core::registration& wanted = out.registration;
   field_rules rules(document, item);
   read_endpoint(rules, member::endpoint, true, wanted.endpoint);
@@ -207,12 +207,9 @@ checked read_registration(const request_document& document, const request_item& 
   if (wanted.shards != 0 && !is_pool) {
     rules.refuse(refusal_kind::invalid_value, "only a Mooncake pool has blocks in shards", "shards");
   }
-  if (rules.wrong()) return rules.wrong();  // before the table learns a word from a request that is refused
-  if (medium.empty()) {
-    wanted.medium = is_pool ? core::medium_id::cpu : core::medium_id::gpu;
-  } else {
-    wanted.medium = media.intern(medium);
-  }
+  if (rules.wrong()) return rules.wrong();
+  wanted.medium = is_pool ? core::medium_id::cpu : core::medium_id::gpu;
+  if (!medium.empty() && !media.find(medium, wanted.medium)) out.new_medium = std::move(medium);
   return {};
 }
 

@@ -45,13 +45,14 @@ enum class query_kind : std::uint8_t { tokens, hashes, either };
 /// A registration and what the client should know about it.
 struct registration_request {
   core::registration registration;
+  std::string new_medium;  ///< the word for its medium, if nobody has used it yet: to be learned once the registration is not refused any more
   std::vector<std::string> warnings;
 };
 
-/// Reads a registration into `out`, every absent member filled in. `default_seed` is the server's; `media` learns the medium's word.
+/// Reads a registration into `out`, every absent member filled in. `default_seed` is the server's.
 /// (Contract: spec indexer-api, POST /register.)
 [[nodiscard]] checked read_registration(const request_document& document, const request_item& item, std::uint64_t default_seed,
-                                        core::medium_table& media, registration_request& out);
+                                        const core::medium_table& media, registration_request& out);
 
 /// Which registrations to end; absent: any.
 struct unregistration {

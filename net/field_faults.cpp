@@ -59,7 +59,7 @@ void write_value(answer_writer& out, const tape_value& value) {
 }
 
 /// Takes what a value would cost from the budgets; false when they do not suffice.
-bool fits(const tape_value& value, std::size_t& nodes, std::size_t& bytes) {
+bool fits(const tape_value& value, std::size_t& nodes, std::size_t& bytes, std::size_t depth) {
   if (nodes == 0) return false;
   --nodes;
   if (value.is(kind::string)) {
@@ -67,12 +67,13 @@ bool fits(const tape_value& value, std::size_t& nodes, std::size_t& bytes) {
     bytes -= value.length();
   }
   if (!value.is(kind::array) && !value.is(kind::map)) return true;
+  if (depth == 0) return false;
   const std::uint32_t pieces = value.is(kind::map) ? value.length() * 2 : value.length();
   if (pieces == 0) return true;
   if (pieces > nodes) return false;
   tape_value each = value.first();
   for (std::uint32_t i = 0;;) {
-    if (!fits(each, nodes, bytes)) return false;
+    if (!fits(each, nodes, bytes, depth - 1)) return false;
     if (++i == pieces) return true;
     each = each.next();
   }
@@ -81,7 +82,7 @@ bool fits(const tape_value& value, std::size_t& nodes, std::size_t& bytes) {
 bool is_short(const tape_value& value) {
   std::size_t nodes = field_faults::most_input_nodes;
   std::size_t bytes = field_faults::most_input_bytes;
-  return fits(value, nodes, bytes);
+  return fits(value, nodes, bytes, field_faults::most_input_depth);
 }
 
 }  // namespace

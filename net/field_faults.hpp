@@ -36,12 +36,14 @@ struct fault_context {
 };
 
 /// The `detail` list of a 422. (Source: spec coordinator-api, "Error bodies"; types and sentences are those of the validation library that
-/// the other service uses.) Bounds: `most_faults` are told, and values at fault up to some kilobytes, longer ones as null. Pure; one owner.
+/// the other service uses.) Bounds: `most_faults` are told, and values at fault up to some kilobytes, longer ones and
+/// deeply nested ones as null. Pure; one owner.
 class field_faults {
  public:
   static constexpr std::size_t most_faults = 1'000;
   static constexpr std::size_t most_input_nodes = 256;
   static constexpr std::size_t most_input_bytes = 16U << 10;
+  static constexpr std::size_t most_input_depth = 24;  ///< containers in each other; an answer has room for 32, those around it included
 
   field_faults() : out_(body_, wire_form::json) {}
   field_faults(const field_faults&) = delete;

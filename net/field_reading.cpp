@@ -87,6 +87,10 @@ std::optional<std::int64_t> read_whole(const tape_value& value, const field_plac
       number = static_cast<std::int64_t>(node.bits);
       break;
     case kind::real:
+      if (!std::isfinite(node.number)) {
+        faults.add("finite_number", where, "Input should be a finite number", value);
+        return std::nullopt;
+      }
       if (node.number != std::floor(node.number)) {
         faults.add("int_from_float", where, fractional, value);
         return std::nullopt;

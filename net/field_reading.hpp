@@ -23,11 +23,11 @@ struct whole_range {
 };
 
 /// Also a number without a fraction that is written with one, a text that spells a number, and true and false. Numbers beyond 64 bits are
-/// as the nearest that has 63, unless `most` is lower, which they are above.
+/// as the nearest that has 63, unless `most` is lower, which they are above. Infinite ones are none.
 [[nodiscard]] std::optional<std::int64_t> read_whole(const tape_value& value, const field_place& where, field_faults& faults,
                                                      whole_range within = {});
 
-/// Also whole numbers, texts that spell a number, true and false. Infinite ones and NaN pass; they can only come as texts.
+/// Also whole numbers, texts that spell a number, true and false. Infinite ones and NaN pass.
 [[nodiscard]] std::optional<double> read_real(const tape_value& value, const field_place& where, field_faults& faults);
 
 /// Null is a fault as well.

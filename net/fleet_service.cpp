@@ -114,10 +114,17 @@ struct fleet_service::state {
               {{"service", key_text(ended.info->registration.worker)}, {"endpoint", ended.info->registration.endpoint}});
   }
 
-  asio::awaitable<result<added>> add(core::registration wanted) {
+  asio::awaitable<result<added>> add(core::registration wanted, std::string new_medium) {
     added outcome;
     std::optional<entry> old;
     std::uint64_t generation = 1;
+    if (!new_medium.empty()) {  // the table has room for few words, and never forgets one
+      const auto existing = entries.find(wanted.worker);
+      const bool is_refused = !catalog->accepts(wanted.partition, wanted.hash_seed) &&
+                              !(existing != entries.end() && is_alone(existing->second, wanted.partition));
+      if (is_refused) co_return error_code(core::errc::seed_conflict);
+      wanted.medium = media->intern(new_medium);
+    }
     if (const auto existing = entries.find(wanted.worker); existing != entries.end()) {
       if (existing->second.info->registration == wanted) {
         outcome.worker = existing->second.info->worker;
@@ -232,10 +239,10 @@ fleet_service::fleet_service(runtime& lanes, zmq_engine& engine, core::catalog& 
 
 fleet_service::~fleet_service() = default;
 
-asio::awaitable<result<fleet_service::added>> fleet_service::add(core::registration wanted) {
+asio::awaitable<result<fleet_service::added>> fleet_service::add(core::registration wanted, std::string new_medium) {
   if (is_draining()) co_return error_code(errc::draining);
   lane& control = state_->lanes->at(0);
-  co_return co_await asio::co_spawn(control.context, state_->add(std::move(wanted)), detached_from_cancellation());
+  co_return co_await asio::co_spawn(control.context, state_->add(std::move(wanted), std::move(new_medium)), detached_from_cancellation());
 }
 
 asio::awaitable<std::vector<core::worker_key>> fleet_service::remove(selector which) {

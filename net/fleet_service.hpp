@@ -107,9 +107,10 @@ class fleet_service {
   };
 
   /// Registers a publisher and starts its stream; see spec indexer-api, POST /register. The publisher need not be up.
+  /// `new_medium`: a word for the medium that is to be learned, instead of what the registration has, unless it is refused.
   /// Preconditions: the registration is validated. Lifetimes: the service outlives the call. Deadline: none needed, nothing is waited
   /// for but other lanes. Errors: core::errc::seed_conflict, workers_exhausted; net::errc::draining.
-  [[nodiscard]] asio::awaitable<result<added>> add(core::registration wanted);
+  [[nodiscard]] asio::awaitable<result<added>> add(core::registration wanted, std::string new_medium = {});
 
   /// Which publishers to remove; absent means any.
   struct selector {

@@ -189,7 +189,8 @@ bool request_parser::takes_chunks() const {
 }
 
 bool request_parser::expects_continue() const {
-  return boost::beast::iequals(state_->parser->get()[http::field::expect], "100-continue");
+  // Who speaks HTTP/1.0 would take it for the answer (RFC 9110, section 10.1.1).
+  return takes_chunks() && boost::beast::iequals(state_->parser->get()[http::field::expect], "100-continue");
 }
 
 std::optional<std::uint64_t> request_parser::content_length() const {

@@ -78,18 +78,18 @@ bool is_json(std::string_view type) {
 
 std::optional<http_target> parse_target(std::string_view target) {
   const std::size_t scheme = target.find("://");
-  if (!target.starts_with('/') && scheme != std::string_view::npos) {
+  if (scheme != std::string_view::npos && scheme < target.find_first_of("/?#")) {
     const std::size_t slash = target.find_first_of("/?", scheme + 3);
     target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
   }
   target = target.substr(0, target.find('#'));
   const std::size_t mark = target.find('?');
-  const std::string_view path = target.substr(0, mark);
+  std::string_view path = target.substr(0, mark);
+  if (path.size() > 1 && path.back() == '/') path.remove_suffix(1);  // not of what it decodes to: an encoded slash is part of a name
   http_target parsed;
   if (!decode(path, false, parsed.path)) return std::nullopt;
   if (parsed.path.empty()) parsed.path = "/";
   if (parsed.path.front() != '/') return std::nullopt;
-  if (parsed.path.size() > 1 && parsed.path.back() == '/') parsed.path.pop_back();
   std::string_view query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
   parsed.raw_query = query;
   while (!query.empty()) {

@@ -19,7 +19,10 @@ constexpr std::string_view probe_method = "GET";
 
 std::optional<http_reply> joint_service::refused_reply(std::string_view path, const refusal& why) {
   if (!is_coordinator_path(path)) return std::nullopt;
-  return detail_reply(reply_with(why, wire_form::json).status, why.sentence);
+  http_reply plain = reply_with(why, wire_form::json);
+  http_reply reply = detail_reply(plain.status, why.sentence);
+  reply.headers = std::move(plain.headers);  // when to try again
+  return reply;
 }
 
 http_plan joint_service::plan(const http_request& head) {

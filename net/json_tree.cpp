@@ -107,8 +107,9 @@ struct tree_handler {
   }
 };
 
-/// The text with quotes around the bare words that are numbers to the clients' library and to no standard; as it was when there are none.
-std::string with_words_quoted(std::string_view text) {
+/// The text with numbers too large for any double in place of the bare words that are numbers to the clients' library and to no standard;
+/// as it was when there are none.
+std::string with_words_as_numbers(std::string_view text) {
   constexpr std::array<std::string_view, 3> words{"NaN", "-Infinity", "Infinity"};
   std::string out;
   bool in_string = false;
@@ -116,7 +117,7 @@ std::string with_words_quoted(std::string_view text) {
     const auto* const word =
         in_string ? words.end() : std::ranges::find_if(words, [&](std::string_view each) { return text.substr(i).starts_with(each); });
     if (word != words.end()) {
-      out.append("\"").append(*word).append("\"");
+      out.append(word->starts_with('-') ? "-1e999" : "1e999");
       i += word->size();
       continue;
     }
@@ -133,7 +134,7 @@ std::optional<json_tree::failure> json_tree::parse(std::string_view body) {
   std::optional<failure> wrong = scan(body);
   if (!wrong || wrong->is_too_large) return wrong;
   if (body.find("NaN") == std::string_view::npos && body.find("Infinity") == std::string_view::npos) return wrong;
-  rewritten_ = with_words_quoted(body);
+  rewritten_ = with_words_as_numbers(body);
   if (!scan(rewritten_)) return std::nullopt;
   nodes_.clear();
   return wrong;

@@ -14,7 +14,7 @@ namespace kvc::net {
 /// A parsed JSON text.
 ///
 /// For requests whose faults are told member by member, with the value at fault, so that nothing may be forgotten while reading. The bare
-/// words NaN and Infinity, which the clients' own library writes, become texts. Strings without escapes are views of the body. Bounds:
+/// words NaN and Infinity, which the clients' own library writes, become infinite numbers. Strings without escapes are views of the body. Bounds:
 /// `max_nodes` values of 24 bytes, `max_depth` levels. Pure; one owner.
 class json_tree {
  public:

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/utf8.hpp"
+
 namespace kvc::net::log {
 namespace {
 
@@ -55,32 +57,62 @@ shared_state& shared() {
   return only;
 }
 
-bool needs_quotes(std::string_view value) noexcept {
-  if (value.empty()) return true;
-  for (const char letter : value) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (byte <= 0x20 || byte == 0x7F || byte == '"' || byte == '\\' || byte == '=') return true;
+/// Whether a character may stand in a line as it is. Peers choose some values: what begins a line (also in the eyes of a program that reads
+/// the log), drives a terminal or turns the direction of writing must not.
+bool is_harmless(std::string_view character) noexcept {
+  const auto byte = [character](std::size_t at) { return static_cast<unsigned char>(character[at]); };
+  switch (character.size()) {
+    case 0:
+      return false;
+    case 1:
+      return byte(0) >= 0x20 && byte(0) != 0x7F;
+    case 2:
+      return byte(0) != 0xC2 || byte(1) >= 0xA0;  // U+0080 to U+009F, the second set of controls
+    case 3:
+      if (byte(0) != 0xE2) return true;
+      if (byte(1) == 0x80) return byte(2) < 0x8E || (byte(2) > 0x8F && byte(2) < 0xA8) || byte(2) > 0xAE;  // U+200E, 200F, 2028 to 202E
+      return byte(1) != 0x81 || byte(2) < 0xA6 || byte(2) > 0xA9;                                          // U+2066 to 2069
+    default:
+      return true;
   }
-  return false;
 }
 
-/// Peers choose some of these values: control bytes must not be able to start a line of their own or to drive a terminal.
+/// The character at `at`, or a byte that belongs to none.
+std::string_view character_at(std::string_view value, std::size_t at, bool& may_stand) noexcept {
+  const std::string_view character = value.substr(at, core::character_length(value.substr(at)));
+  may_stand = is_harmless(character);
+  return character.empty() ? value.substr(at, 1) : character;
+}
+
+bool needs_quotes(std::string_view value) noexcept {
+  bool may_stand = !value.empty();
+  for (std::size_t at = 0; may_stand && at < value.size();) {
+    const std::string_view next = character_at(value, at, may_stand);
+    if (next == " " || next == "\"" || next == "\\" || next == "=") return true;
+    at += next.size();
+  }
+  return !may_stand;
+}
+
 void append_quoted(std::string& line, std::string_view value) {
   constexpr std::string_view digits = "0123456789abcdef";
   line += '"';
-  for (const char letter : value) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (byte == '"' || byte == '\\') {
-      line += '\\';
-      line += letter;
-    } else if (byte == '\n') {
+  for (std::size_t at = 0; at < value.size();) {
+    bool may_stand = false;
+    const std::string_view next = character_at(value, at, may_stand);
+    at += next.size();
+    if (next == "\"" || next == "\\") line += '\\';
+    if (next == "\n") {
       line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      line += "\\x";
-      line += digits[byte >> 4U];
-      line += digits[byte & 0xFU];
+    } else if (may_stand) {
+      line += next;
     } else {
-      line += letter;
+      for (const char letter : next) {
+        const auto byte = static_cast<unsigned char>(letter);
+        line += "\\x";
+        line += digits[byte >> 4U];
+        line += digits[byte & 0xFU];
+      }
     }
   }
   line += '"';

@@ -24,6 +24,7 @@ struct query_leftover {
   core::partition_key partition;
   std::string preferred;  ///< instance, host or segment
   std::uint64_t hash_seed = 0;
+  std::string to_look_up;  ///< instance whose blocks, the next two, are still to be asked for, since the answer did not show them; or empty
   std::size_t in_memory = 0;                            ///< leading blocks that the instance has in memory; the walk begins behind them
   std::size_t on_any = 0;                               ///< leading blocks that it has on any medium
   std::uint64_t max_blocks = 0;                         ///< 0: the setting

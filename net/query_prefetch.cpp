@@ -30,14 +30,18 @@ std::shared_ptr<query_leftover> leftover_of(const query_request& query, const qu
   left->max_blocks = query.prefetch_max_blocks;
   // Without a row of that name nothing is known to be in memory, and the walk looks at every block.
   const std::string& whose = query.instance.empty() ? query.preferred : query.instance;
+  const bool is_shown = !query.media;  // what an answer leaves out is there all the same
+  bool has_row = false;
   for (const query_scratch::row& each : scratch.rows) {
-    if (found->members[each.first].key->instance != whose) continue;
+    if (!is_shown || found->members[each.first].key->instance != whose) continue;
+    has_row = true;
     for (std::size_t i = each.first; i < each.last; ++i) {
       const core::worker_depth& depth = scratch.matched.of(found->members[i].id);
       left->in_memory = std::max<std::size_t>(left->in_memory, depth.device_or_host);
       left->on_any = std::max<std::size_t>(left->on_any, depth.any);
     }
   }
+  if (!has_row) left->to_look_up = whose;
   if (query.by_hash) {
     left->hashes.assign(query.hashes.begin(), query.hashes.end());
   } else {
@@ -97,6 +101,7 @@ void query_prefetch::take(lane& here, std::shared_ptr<query_leftover> left) {
 void query_prefetch::carry_out(lane& here, const std::shared_ptr<query_leftover>& left) {
   if (left->max_blocks == 0) left->max_blocks = settings_.prefetch_max_blocks;
   if (left->hashes.empty()) core::roll_from_root(left->locals, left->hash_seed, left->hashes);
+  if (!left->to_look_up.empty()) look_up(here, *left);
   for (std::uint32_t backend = 0; backend < objects_.backends(); ++backend) {
     const bool has_objects = objects_.read(backend, [&](const core::object_table& table) {
       const std::uint32_t owner = table.find_owner(objects_.name(backend), left->partition.tenant);
@@ -108,6 +113,19 @@ void query_prefetch::carry_out(lane& here, const std::shared_ptr<query_leftover>
     }
   }
   if (!left->tokens.empty()) promote_tokens(*left);
+}
+
+void query_prefetch::look_up(lane& here, query_leftover& left) {
+  const core::partition_view* const found = here.partitions.get().find(left.partition);
+  if (found == nullptr) return;
+  core::match_result matched;
+  found->partition->index().match(std::span<const core::seq_hash>(left.hashes), found->scope, matched);
+  for (const core::member& each : found->members) {
+    if (each.key->instance != left.to_look_up) continue;
+    const core::worker_depth& depth = matched.of(each.id);
+    left.in_memory = std::max<std::size_t>(left.in_memory, depth.device_or_host);
+    left.on_any = std::max<std::size_t>(left.on_any, depth.any);
+  }
 }
 
 void query_prefetch::promote_tokens(const query_leftover& left) {

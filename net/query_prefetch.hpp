@@ -62,6 +62,8 @@ class query_prefetch {
 
  private:
   void carry_out(lane& here, const std::shared_ptr<query_leftover>& left);
+  /// How far the instance reaches for which the query asks, where its answer was about others or about some media only.
+  static void look_up(lane& here, query_leftover& left);
   void promote_tokens(const query_leftover& left);
 
   object_shelves& objects_;

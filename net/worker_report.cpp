@@ -24,7 +24,7 @@ struct worker_row {
   block_counts blocks{};
   std::int64_t newest_ns = 0;
   std::uint64_t missing = 0;
-  core::stream_state state = core::stream_state::whole;  ///< of the first stream that is not whole
+  core::stream_state state = core::stream_state::whole;  ///< of the most troubled stream
 };
 
 /// Tenant, instance, rank: an engine stream and a pool stream of one rank are one worker here.
@@ -34,7 +34,8 @@ void add_stream(worker_row& into, const stream_status& status, const block_count
   for (std::size_t m = 0; m < blocks.size(); ++m) into.blocks[m] += blocks[m];
   into.newest_ns = std::max(into.newest_ns, now_of(status.last_applied_ns));
   into.missing += now_of(status.missing);
-  if (into.state == core::stream_state::whole) into.state = now_of(status.state);
+  const core::stream_state state = now_of(status.state);
+  if (core::severity_of(state) > core::severity_of(into.state)) into.state = state;
 }
 
 std::map<row_key, worker_row> rows_of(const std::vector<const service_info*>& services) {

@@ -213,7 +213,7 @@ std::string store_demo::show_queries() {
   if (!there) return wrong_.empty() ? "the prompt did not come to memory" : wrong_;
   std::printf("%lld ms later it is a hit in memory, because a router asked:\n\n",
               static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(steady::now() - began).count()));
-  show("/query", query_body(false), *there);
+  show("/query", query_body(false), ask("POST", "/query", query_body(false)));
   return {};
 }
 

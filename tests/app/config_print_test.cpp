@@ -36,6 +36,16 @@ BOOST_AUTO_TEST_CASE(the_printed_configuration_is_json_with_value_and_source_of_
   }
 }
 
+BOOST_AUTO_TEST_CASE(registrations_of_the_file_are_printed_with_where_they_stand) {
+  app::configuration config = app::read_config(bare_inputs({}));
+  config.values.publishers = {{"kvevent_instance.a", R"({"instance_id":"a"})", "f.json"}};
+  config.values.store_entries = {{"stores[0]", R"({"backend_id":"b"})", "f.json"}};
+  const boost::json::value printed = boost::json::parse(app::print_config(config));
+  BOOST_TEST(printed.at("publishers").at(0).at("registration").at("instance_id").as_string() == "a");
+  BOOST_TEST(printed.at("stores").at(0).at("name").as_string() == "stores[0]");
+  BOOST_TEST(printed.at("stores").at(0).at("registration").at("backend_id").as_string() == "b");
+}
+
 BOOST_AUTO_TEST_CASE(help_names_every_setting_with_its_legal_values) {
   // Help that lags behind the settings is worse than none.
   const std::string help = app::help_text();

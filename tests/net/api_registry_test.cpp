@@ -166,6 +166,21 @@ BOOST_AUTO_TEST_CASE(the_only_publisher_of_a_partition_may_change_its_seed) {
   BOOST_TEST(has(conflict, "use, 7"), conflict.body);
 }
 
+BOOST_AUTO_TEST_CASE(a_refused_registration_teaches_no_word_for_a_medium) {
+  // There is room for few, and none is ever forgotten.
+  api_fixture service;
+  service.join("a");
+  const std::size_t known = service.media.size();
+  for (int seed = 1; seed < 20; ++seed) {
+    const std::string number = std::to_string(seed);
+    BOOST_TEST(service.join("b", 0, "vLLM", R"(,"hash_seed":)" + number + R"(,"medium":"W)" + number + "\"").status == 400);
+  }
+  BOOST_TEST(service.media.size() == known);
+  BOOST_TEST(service.join("b", 0, "vLLM", R"(,"medium":"TPU")").status == 200);
+  BOOST_TEST(service.media.size() == known + 1);
+  BOOST_TEST(has(service.join("b", 0, "vLLM", R"(,"medium":"tpu")"), R"("changed":false)"));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_bound_here_has_no_name_of_a_host) {
   api_fixture service;
   const auto ask = [&](std::string_view endpoint) {
@@ -271,6 +286,10 @@ BOOST_AUTO_TEST_CASE(shows_workers_and_partitions) {
   BOOST_TEST(has(workers, R"("count":2)"));
   BOOST_TEST(has(workers, R"({"instance_id":"a","tenant_id":"default","dp_rank":1,"state":"joining","whole":false,"lag_ms":null,)"
                           R"("blocks":{"GPU":0,"CPU":0,"DISK":0},"missing":0})"));
+  for (const auto& each : *service.fleet.view().get()) {  // who is short of blocks says so beside an engine that is only joining
+    if (each->registration.worker.kind == core::publisher_class::pool) each->status->state.store(core::stream_state::incomplete);
+  }
+  BOOST_TEST(has(service.get("/workers"), R"("dp_rank":1,"state":"incomplete","whole":false)"));
   const std::vector<std::uint32_t> prompt{1, 2, 3, 4, 5, 6, 7, 8};
   service.hold(service.find_member("a"), prompt, 0, 2);
   const raw_answer partitions = service.get("/global_view");

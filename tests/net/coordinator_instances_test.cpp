@@ -323,4 +323,47 @@ BOOST_AUTO_TEST_CASE(members_nobody_knows_may_be_nested_deep) {
   BOOST_TEST(service.call("POST", "/instances", R"({"ip":"x","http_port":1,"more":)" + deep + "}").status == 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_deeply_nested_value_at_fault_is_told_as_null) {
+  // An answer is nested less deep than a body may be.
+  coordinator_fixture service;
+  for (const std::size_t depth : {std::size_t{24}, std::size_t{25}, std::size_t{28}, std::size_t{190}}) {
+    const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+    const raw_answer refused = service.call("PUT", "/quota/a", R"({"limit_gb":)" + deep + "}");
+    BOOST_TEST(refused.status == 422, depth);
+    BOOST_TEST(json_of(refused).at("detail").at(0).at("input").is_null() == (depth > 24), depth);
+    BOOST_TEST(service.call("POST", "/instances", R"({"ip":"x","more":)" + deep + "}").status == 422, depth);  // the body is at fault
+  }
+}
+
+BOOST_AUTO_TEST_CASE(words_for_numbers_are_no_texts) {
+  coordinator_fixture service;
+  const raw_answer refused = service.call("POST", "/instances", R"({"ip":NaN,"http_port":Infinity,"instance_id":-Infinity})");
+  BOOST_TEST(refused.status == 422);
+  const auto told = json_of(refused);
+  const auto& faults = told.at("detail").as_array();
+  BOOST_TEST_REQUIRE(faults.size() == 3U);
+  for (const auto& fault : faults) {
+    const bool is_port = fault.at("loc").at(1).as_string() == "http_port";
+    BOOST_TEST(fault.at("type").as_string() == (is_port ? "finite_number" : "string_type"));
+  }
+  BOOST_TEST(service.call("POST", "/instances", R"({NaN:1,"ip":"x","http_port":1})").status == 422);  // nor names
+}
+
+BOOST_AUTO_TEST_CASE(who_is_turned_away_for_now_is_told_when_to_come_back) {
+  coordinator_fixture service;
+  const auto reply = service.surface.refused_reply("/quota/events", {kvc::net::refusal_kind::overloaded, "too much at once"});
+  BOOST_TEST_REQUIRE(reply.has_value());
+  BOOST_TEST(reply->status == 503U);
+  BOOST_TEST(reply->body == R"({"detail":"too much at once"})");
+  BOOST_TEST_REQUIRE(reply->headers.size() == 1U);
+  BOOST_TEST(reply->headers.front().first == "Retry-After");
+}
+
+BOOST_AUTO_TEST_CASE(an_encoded_slash_is_part_of_a_name) {
+  coordinator_fixture service;
+  BOOST_TEST(service.call("PUT", "/quota/a", R"({"limit_gb":1})").status == 200);
+  BOOST_TEST(service.call("PUT", "/quota/a%2F", R"({"limit_gb":3})").status == 404);
+  BOOST_TEST(json_of(service.call("GET", "/quota/a")).at("quota_limit_gb").to_number<double>() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

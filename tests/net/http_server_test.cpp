@@ -156,6 +156,10 @@ BOOST_AUTO_TEST_CASE(answers_a_client_that_asks_before_it_sends) {
 
   client.send("POST /nothing HTTP/1.1\r\n" + head);
   BOOST_TEST(client.receive().status == 404);  // without having sent the body
+
+  raw_client old = under_test.connect();  // would take what comes first for the answer
+  old.send("POST /echo HTTP/1.0\r\n" + head + "hello");
+  BOOST_TEST(old.receive().body == "hello");
 }
 
 BOOST_AUTO_TEST_CASE(a_request_after_a_bad_one_is_its_own) {

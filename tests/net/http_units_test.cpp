@@ -51,6 +51,9 @@ BOOST_AUTO_TEST_CASE(decodes_targets) {
   BOOST_TEST(query[0].second == "a b c");
   BOOST_TEST(query[1].first == "x");
   BOOST_TEST(parse_target("http://host")->path == "/");
+  BOOST_TEST(parse_target("/stores/x%2F")->path == "/stores/x/");  // a name that ends with one
+  BOOST_TEST(parse_target("/stores/x%2F/")->path == "/stores/x/");
+  for (const std::string no_scheme : {"a?x=http://b/healthz", "a#://b/healthz"}) BOOST_TEST(!parse_target(no_scheme).has_value(), no_scheme);
   for (const std::string bad : {"query", "/%", "/%4", "/%zz", "*", "/a?b=%", "/%ff", "/\xff", "/%ED%A0%80", "/a?b=%fe", "/a?%fe"})
     BOOST_TEST(!parse_target(bad).has_value(), bad);
 }

@@ -50,6 +50,10 @@ BOOST_AUTO_TEST_CASE(values_that_could_be_taken_for_something_else_are_quoted) {
 
   BOOST_REQUIRE(collected.lines.size() == 1U);
   BOOST_TEST(collected.lines.front() == R"(warn app odd a="two words" b="" c="x\nerror app forged=1" d="q\"\\" e="\x1b[2J")");
+  // What other programs take for the end of a line, controls of more than a byte, and bytes that are no text.
+  logging::warn(logging::module::app, "odd", {{"a", "\u0085x"}, {"b", "\u2028"}, {"c", "\u009b2J"}, {"d", "\u202e"}, {"e", "\x9b"}, {"f", "\u00e9\u65e5"}});
+  BOOST_TEST(collected.lines.back() ==
+             R"(warn app odd a="\xc2\x85x" b="\xe2\x80\xa8" c="\xc2\x9b2J" d="\xe2\x80\xae" e="\x9b" f=)" "\u00e9\u65e5");
 }
 
 BOOST_AUTO_TEST_CASE(each_module_has_a_level_of_its_own) {

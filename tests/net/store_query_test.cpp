@@ -79,6 +79,21 @@ BOOST_FIXTURE_TEST_CASE(objects_that_only_engines_can_name_are_promoted_behind_a
   BOOST_TEST(master.hits(connector_key(101)) == 0);
 }
 
+// What an answer is to show is one thing, what the instance lacks another: filters promoted its first blocks, which it has.
+BOOST_FIXTURE_TEST_CASE(what_an_answer_leaves_out_is_not_promoted, connector_fixture) {
+  add_store(master.url());
+  static_cast<void>(query(R"(,"prefetch":true,"prefetch_max_blocks":1,"media":["disk"])"));
+  BOOST_TEST(shows(R"("CPU":8,"DISK":12)"));
+  BOOST_TEST(master.hits(connector_key(101)) == 0);
+
+  // No row of the instance that is preferred.
+  static_cast<void>(call("POST", "/query",
+                         R"({"model":"m","block_size":4,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12],"preferred":"engine","prefetch":true,)"
+                         R"("prefetch_max_blocks":1,"min_match":1000})"));
+  BOOST_TEST(shows(R"("CPU":12,"DISK":12)"));
+  BOOST_TEST(master.hits(connector_key(101)) == 0);
+}
+
 // A hole in what the store has ends the walk: what stands behind it is of no use.
 BOOST_FIXTURE_TEST_CASE(nothing_is_promoted_behind_a_block_that_the_store_does_not_have, connector_fixture) {
   core::object_event gone = std::get<core::object_event>(put(connector_key(102), core::medium_id::disk));
