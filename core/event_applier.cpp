@@ -153,7 +153,9 @@ std::optional<std::size_t> event_applier::apply(const event_batch& batch, progre
     }
     return std::max<std::size_t>(removed->hashes.size(), tally.reblocked + tally.removed - blocks_before) + 1;
   }
-  if (worker != nullptr && !worker->clear_some(std::get<cleared_event>(what), budget, tally)) return std::nullopt;
+  const auto& cleared = std::get<cleared_event>(what);
+  if (worker != nullptr && !worker->clear_some(cleared, budget, tally)) return std::nullopt;
+  if (clears_everything(cleared, batch) && names() == 0 && orphans() == 0) ++tally.whole_clears;
   return 1;
 }
 
@@ -292,6 +294,7 @@ bool event_applier::drop_some(std::size_t budget, apply_tally& tally) {
   if (!home_->drop_some(budget, tally)) return false;
   // Whoever comes back after it may speak for others.
   for (const auto& [whose, each] : others_) each->leave();
+  has_had_others_ = has_had_others_ || !others_.empty();
   others_.clear();
   batches_.said_0 = events_.said_0 = has_own_ = false;
   return true;

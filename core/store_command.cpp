@@ -19,6 +19,7 @@ void apply_tally::add(const apply_tally& other) noexcept {
   reblocked += other.reblocked;
   uncounted += other.uncounted;
   unplaced += other.unplaced;
+  whole_clears += other.whole_clears;
 }
 
 }  // namespace kvc::core

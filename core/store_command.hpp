@@ -49,6 +49,7 @@ struct apply_tally {
   std::uint64_t reblocked = 0;         ///< blocks of the registered size that were made of them
   std::uint64_t uncounted = 0;         ///< blocks stored in groups that cannot answer for a prefix
   std::uint64_t unplaced = 0;          ///< events about objects whose blocks nothing names
+  std::uint64_t whole_clears = 0;      ///< of all that the stream may ever have held, behind which it held nothing
 
   void add(const apply_tally& other) noexcept;
 };

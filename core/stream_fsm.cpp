@@ -144,9 +144,9 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
     last_sign_ = now;
     is_silent_ = false;
   }
-  if (is_connected && !is_connected_) no_replay_before_ = now;  // whoever comes back may be asked at once
   const bool has_turned = std::exchange(is_connected_, is_connected) != is_connected;
   const bool has_broken = disconnects != std::exchange(disconnects_, disconnects);
+  if (is_connected && (has_turned || has_broken)) no_replay_before_ = now;  // whoever comes back may be asked at once
   if (has_broken) last_sign_ = now;  // it has stood until now
   if (has_broken && !away_since_) away_since_ = stood_at_;
   if (is_connected) end_absence(now);

@@ -217,6 +217,7 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
   } else {
     no_replay_before_ = now + rules_.replay_pause;
     if (may_be_another_ || was_interrupted_) go_on_unproven();
+    suspect_.reset();  // to ask again after each pause would keep live batches waiting for ever, and the batch leaves the endpoint's buffer
     must_catch_up_ = false;  // nobody will say what was missed: a hole before the next live batch does, or the doubt has to do
   }
   phase_ = phase::listening;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace kvc::net {
 
@@ -15,14 +16,19 @@ class break_count {
  public:
   /// A message came over another connection than the one before it. `breaks`: how many the transport has told of so far, at every call.
   void on_other_connection(std::uint64_t breaks) noexcept {
+    const bool is_first_behind = std::exchange(is_unheard_, false);
     if (breaks <= passed_) return;
-    ++passed_;  // only one lies between two messages that follow each other; the connection that came last may have broken as well
+    // Only one lies between two messages that follow each other; the connection that came last may have broken as well. The first message
+    // behind breaks that were passed in silence came over the connection behind those, so that any other lies behind it: it is told now,
+    // and again when it is passed.
+    if (!is_first_behind) ++passed_;
     ++told_;
   }
   /// Nothing waits to be read.
   void on_drained(std::uint64_t breaks) noexcept {
     if (breaks <= passed_) return;
     passed_ = breaks;
+    is_unheard_ = true;
     ++told_;
   }
   /// Something may wait, and it matters now.
@@ -36,6 +42,7 @@ class break_count {
     on_drained(breaks);
     passed_ = 0;
     looked_ = 0;
+    is_unheard_ = false;
   }
 
   /// Whether the transport has told of breaks from behind which nothing has been read.
@@ -46,6 +53,7 @@ class break_count {
   std::uint64_t passed_ = 0;  ///< breaks that lie before everything that still waits
   std::uint64_t looked_ = 0;  ///< of the last look that told of one
   std::uint64_t told_ = 0;
+  bool is_unheard_ = false;   ///< nothing has been read yet of the connection behind the breaks that were passed in silence
 };
 
 }  // namespace kvc::net

@@ -246,6 +246,7 @@ asio::awaitable<void> stream_listener::forget() {
     core::stream_status::add(service_->status->doubted, dropped);
   } else {
     service_->recipe->reset();
+    sink_.begin_anew();
   }
   now_ = clock::now();
   machine_.on_forgotten(now_);

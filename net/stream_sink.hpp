@@ -106,10 +106,12 @@ class stream_sink {
   /// `news` is called on the lane, some time after engines have told something, until its owner has gone.
   void call_on_news(std::weak_ptr<std::function<void()>> news) { *news_ = std::move(news); }
 
+  /// What comes is of another publisher, or of another life of this one.
+  void begin_anew() noexcept { applier_.begin_anew(); }
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
-  /// How many barriers have been applied: clears of all that the stream may ever have held, after which it held nothing, so that earlier
+  /// How many barriers have been applied: clears of all that the stream may ever have held, behind which it held nothing, so that earlier
   /// losses and evictions no longer matter.
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
 
@@ -123,8 +125,8 @@ class stream_sink {
   void end_batches(std::chrono::steady_clock::time_point& now);
   void put_row_back();
   void count(std::span<const core::event_batch> batches, const core::apply_tally& tally);
-  /// What they hold, whatever came of it. Answers whether one clears everything.
-  [[nodiscard]] bool count_contents(std::span<const core::event_batch> batches);
+  /// What they hold, whatever came of it.
+  void count_contents(std::span<const core::event_batch> batches);
   void note_unknown(const core::unknown_word& word);
   void note_other_rank(core::dp_rank said);
   void note_objects_of_no_store(std::uint64_t more);

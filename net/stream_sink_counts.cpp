@@ -43,25 +43,20 @@ void stream_sink::count(std::span<const core::event_batch> batches, const core::
   note_bound("ranks and backends of a stream", core::event_applier::max_owners, tally.beyond_owners, beyond_owners_);
   note_bound("blocks of another size than registered, of a worker", core::reblocker::bounds{}.pages, tally.beyond_pages, beyond_pages_);
 
-  const bool has_whole_clear = count_contents(batches);
-  if (has_whole_clear && applier_.names() == 0 && applier_.orphans() == 0) ++barriers_;
+  count_contents(batches);
+  barriers_ += tally.whole_clears;
   note_delays(batches);
   show_blocks();
 }
 
-bool stream_sink::count_contents(std::span<const core::event_batch> batches) {
+void stream_sink::count_contents(std::span<const core::event_batch> batches) {
   // Small batches come many at a time, and what all lanes and readers see is changed once for all of them.
   core::event_tally decoded;
   std::array<std::uint64_t, core::event_kind_count> by_kind{};
   std::uint64_t joined = 0;
   std::uint64_t rejected = 0;
-  bool has_whole_clear = false;
   for (const core::event_batch& batch : batches) {
-    for (const core::event& each : batch.events) {
-      ++by_kind[each.index()];
-      const auto* const cleared = std::get_if<core::cleared_event>(&each);
-      if (cleared != nullptr) has_whole_clear = has_whole_clear || applier_.clears_everything(*cleared, batch);
-    }
+    for (const core::event& each : batch.events) ++by_kind[each.index()];
     joined += batch.joined_events;
     rejected += batch.rejected_events;
     decoded.add(batch.counts);
@@ -83,7 +78,6 @@ bool stream_sink::count_contents(std::span<const core::event_batch> batches) {
   core::stream_status::add(status.events, std::accumulate(by_kind.begin(), by_kind.end(), joined));
   core::stream_status::add(status.rejected, rejected);
   status.decoded.add(decoded);
-  return has_whole_clear;
 }
 
 void stream_sink::note_delays(std::span<const core::event_batch> batches) {

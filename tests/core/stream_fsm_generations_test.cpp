@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
                    {"sent", "read_reply, recovering"},
                    {"reply 1", "listen, recovering"},
                    {"quiet 1", "request 1, recovering"}}));
-  check("no answer: the numbers alone must tell, and later it is asked about the batch before the break", quick(),
+  check("no answer: the numbers alone must tell, and no batch waits for one again", quick(),
         after_two({{"broken", "listen, whole"},
                    {"connected", "listen, whole"},
                    {"live 2", "request 1, recovering"},
@@ -118,9 +118,17 @@ BOOST_AUTO_TEST_CASE(a_new_incarnation_is_a_new_generation) {
                    {"silence", "apply_live, whole"},
                    {"applied", "listen, whole"},
                    {"pass 31", "listen, whole"},
-                   {"live 3", "request 1, recovering"},
+                   {"live 3", "apply_live, whole"},
+                   {"applied", "listen, whole"}}));
+  check("no answer, and another break: whoever comes back may be asked at once, though the break was over before it was seen", quick(),
+        after_two({{"broken", "listen, whole"},
+                   {"connected", "listen, whole"},
+                   {"live 2", "request 1, recovering"},
                    {"sent", "read_reply, recovering"},
-                   {"reply 1 other", "forget, recovering"}}));
+                   {"silence", "apply_live, whole"},
+                   {"applied", "listen, whole"},
+                   {"back", "listen, whole"},
+                   {"live 3", "request 2, recovering"}}));
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_back_and_cannot_prove_itself_is_doubted) {
