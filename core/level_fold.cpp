@@ -66,6 +66,7 @@ void level_fold::descend(const slot_table& slots, const member_map& members, mat
   // Cells change places while queries run, so a worker may be seen twice: its deeper cell, which comes first, was right at some moment.
   auto visit = [&](std::uint32_t slot, std::uint32_t depth) {
     const slot_owner who = slots.owner(slot);
+    if (!levels.counts(who.medium)) return;
     const member_map::seat* const seat = members.find(who.worker);
     if (seat == nullptr || has_member_[seat->member] != 0 || !is_wanted(bounds, seat->instance)) return;
     has_member_[seat->member] = 1;
@@ -110,6 +111,7 @@ void level_fold::find_other_members(const slot_table& slots, const member_map& m
   auto visit = [&](std::uint32_t slot, std::uint32_t depth) {
     if (missing_ == 0) return;
     const slot_owner who = slots.owner(slot);
+    if (!levels.counts(who.medium)) return;
     const member_map::seat* const seat = members.find(who.worker);
     if (seat == nullptr || has_member_[seat->member] != 0 || instances_[seat->instance] != picked) return;
     has_member_[seat->member] = 1;

@@ -23,7 +23,7 @@ struct worker_depth {
 
 
 /// The answer in the form the index finds it: sets of slots (see slot_table.hpp) that reach equally deep. Every slot that holds the first block
-/// of the query is in exactly one place. Reused between queries to keep its memory.
+/// of the query is in exactly one place; only those on `media` count. Reused between queries to keep its memory.
 struct match_levels {
   /// One slot and its depth in blocks, at least 1. Without initial values, so that room for many costs nothing.
   struct reach {
@@ -39,7 +39,11 @@ struct match_levels {
   std::vector<reach, bare_allocator<reach>> reaches;
   std::vector<level> levels;
   std::vector<std::uint64_t> sets;
+  /// That slots were on when the query began. One on another medium was taken since: it may be of a worker that is among the others, and
+  /// the query may not be about its medium, so it is passed over, as if it had come a moment later.
+  media_mask media = all_media;
 
+  /// Leaves `media` as it is.
   void clear() {
     reaches.clear();
     levels.clear();
@@ -60,7 +64,9 @@ struct match_levels {
     for (const level& one : levels) each_of(one, visit);
     for (const reach& one : reaches) visit(one.slot, one.depth);
   }
-  /// The greatest depth any slot reaches; 0 when there are none.
+  /// Whether a slot that is owned on `medium` counts.
+  [[nodiscard]] bool counts(medium_id medium) const noexcept { return (mask_of(medium) & media) != 0; }
+  /// The greatest depth any slot reaches, also one that does not count; 0 when there are none.
   [[nodiscard]] std::uint32_t deepest() const noexcept {
     std::uint32_t depth = 0;
     for (const level& one : levels) depth = std::max(depth, one.depth);

@@ -33,9 +33,10 @@ match_buffers& buffers() {
   return mine;
 }
 
-/// Whether each slot may stand for itself: one medium in all, nothing borrowed, no block outside the runs.
-bool is_simple(const run_store& runs, const match_scope& scope) {
-  const media_mask media = runs.slots().media();
+/// Whether each slot may stand for itself: one medium in all, nothing borrowed, no block outside the runs. That is so of slots on `media`,
+/// also when others are taken later.
+bool is_simple(const run_store& runs, const match_scope& scope, media_mask& media) {
+  media = runs.slots().media();
   return scope.pools.empty() && scope.private_pools.empty() && (media & scope.media) == media && (media & (media - 1)) == 0 &&
          runs.directory().lone_blocks() == 0;
 }
@@ -79,6 +80,7 @@ std::uint32_t holders_at(const std::vector<segment_holder>& segment, std::uint32
 void fold(const slot_table& slots, const match_levels& levels, match_result& out) {
   levels.each([&](std::uint32_t slot, std::uint32_t depth) {
     const slot_owner who = slots.owner(slot);
+    if (!levels.counts(who.medium)) return;
     worker_depth& row = out.workers.emplace_back();
     row.worker = who.worker;
     row.any = depth;
@@ -99,20 +101,20 @@ void match_all(const run_store& runs, const Walk& query, const match_scope& scop
   const quiescent_scope reading;
   out.clear();
   if (query.size() == 0) return;
-  if (is_simple(runs, scope)) {
-    match_buffers& mine = buffers();
+  match_buffers& mine = buffers();
+  if (is_simple(runs, scope, mine.levels.media)) {
     mine.walk.run(runs, query, mine.levels);
     fold(runs.slots(), mine.levels, out);
     return;
   }
-  buffers().together.run(runs, query, scope, out);
+  mine.together.run(runs, query, scope, out);
 }
 
 template <class Walk>
 bool match_levels_only(const run_store& runs, const Walk& query, const match_scope& scope, match_levels& out) {
   const quiescent_scope reading;
   out.clear();
-  if (!is_simple(runs, scope)) return false;
+  if (!is_simple(runs, scope, out.media)) return false;
   if (query.size() != 0) buffers().walk.run(runs, query, out);
   return true;
 }

@@ -140,4 +140,21 @@ BOOST_AUTO_TEST_CASE(strangers_and_second_sights_do_not_count) {
   BOOST_TEST(fleet.depth_of(1) == 6U);
 }
 
+BOOST_AUTO_TEST_CASE(a_slot_of_a_medium_that_came_later_does_not_count) {
+  // What a worker holds on gpu is told while its first blocks appear on disk, and who holds some there only is not found on gpu.
+  small_fleet fleet({1, 1, 1});
+  fleet.levels.media = mask_of(medium_id::gpu);
+  fleet.reach(0, 4);
+  fleet.reach(1, 3);
+  fleet.reach(fleet.slots.take(fleet.members[0].id, medium_id::disk), 64);
+  const std::uint32_t other = fleet.slots.take(fleet.members[2].id, medium_id::disk);
+  fleet.level(std::uint64_t{1} << other, 32);
+
+  BOOST_TEST(fleet.choose({.least = 1, .most = 5, .wanted = {}}) == (reaches{{0, 4}, {1, 3}}), boost::test_tools::per_element());
+  BOOST_TEST(fleet.rows.of(fleet.members[0].id).on[static_cast<std::size_t>(medium_id::gpu)] == 4U);
+  BOOST_TEST(fleet.rows.of(fleet.members[0].id).on[static_cast<std::size_t>(medium_id::disk)] == 0U);
+  BOOST_TEST(fleet.choose({.least = 0, .most = 1, .wanted = {}}) == (reaches{{0, 4}}), boost::test_tools::per_element());
+  BOOST_TEST(fleet.rows.workers.size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
