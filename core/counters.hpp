@@ -135,7 +135,7 @@ struct alignas(64) lane_counters {
   lane_counter unknown_removals;      ///< removals of names nobody holds
   lane_counter orphaned_blocks;       ///< stored under a parent not seen yet
   lane_counter joined_blocks;         ///< orphans whose parent came
-  lane_counter dropped_orphans;       ///< orphans given up because of the bound
+  lane_counter dropped_orphans;       ///< orphans given up because of the bound, or by eviction
   lane_counter skipped_blocks;        ///< stored blocks that cannot be indexed (block size, position, bounds)
   lane_counter reblocked_pages;       ///< blocks of another size than registered that were taken apart or joined
   lane_counter reblocked_blocks;      ///< blocks of the registered size that were made of them

@@ -346,6 +346,12 @@ std::size_t event_applier::bytes() const noexcept {
   return kept;
 }
 
+std::size_t event_applier::waiting_bytes() const noexcept {
+  std::size_t kept = home_->blocks().waiting_bytes();
+  for (const auto& [whose, each] : others_) kept += each->blocks().waiting_bytes();
+  return kept;
+}
+
 std::size_t event_applier::orphans() const noexcept {
   std::size_t waiting = home_->orphans();
   for (const auto& [whose, each] : others_) waiting += each->orphans();

@@ -135,6 +135,7 @@ class event_applier {
   [[nodiscard]] std::size_t orphans() const noexcept;
   [[nodiscard]] std::size_t uncounted() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept;
+  [[nodiscard]] std::size_t waiting_bytes() const noexcept;
   [[nodiscard]] std::size_t owners() const noexcept { return 1 + others_.size(); }
 
   /// Calls `visit(rank, blocks)` for every worker but the one the stream is registered for.

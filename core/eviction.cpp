@@ -67,7 +67,7 @@ void eviction_pass::note_evicted(account& of, std::uint64_t blocks) noexcept {
 }
 
 index_budget::index_budget(const catalog& partitions, std::uint64_t bytes, std::size_t lanes)
-    : catalog_(&partitions), bytes_(bytes), lane_bytes_(lanes), least_age_(oldest_age) {}
+    : catalog_(&partitions), bytes_(bytes), lane_bytes_(lanes), waiting_bytes_(lanes), least_age_(oldest_age) {}
 
 void index_budget::begin_round() {
   if (bytes_ == 0) return;
@@ -135,7 +135,9 @@ bool index_budget::close_pass() {
   totals_.blocks += blocks;
   ++totals_.passes;
   // What went may have made leaves of what stands before it; only when nothing went, younger ones must.
-  if (blocks == 0) {
+  // A pass that asked nobody for any, and found some that waited, tells nothing of that.
+  const bool has_asked = !pass_->accounts_.empty() || pass_->given_up_.load(std::memory_order_relaxed) == 0;
+  if (blocks == 0 && has_asked) {
     const std::uint32_t spared = pass_->oldest_spared_.load(std::memory_order_relaxed);
     least_age_ = spared == eviction_pass::nothing_spared ? spared : sooner(spared);
   }
@@ -151,13 +153,18 @@ void index_budget::open_pass(std::shared_ptr<const catalog_view> view, const std
     wanted.push_back(bytes);
     indexed += bytes;
   }
-  // What lanes keep beside the index goes with it, in proportion.
-  const double kept = static_cast<double>(percent_of(bytes_, kept_percent)) / static_cast<double>(used);
+  // What waits goes by itself. What else lanes keep beside the index goes with it, in proportion.
+  std::uint64_t waiting = 0;
+  for (const auto& each : waiting_bytes_) waiting += each.load(std::memory_order_relaxed);
+  const std::uint64_t held = used - std::min(used, waiting);
+  const std::uint64_t room = percent_of(bytes_, kept_percent);
+  const double kept = held <= room ? 1 : static_cast<double>(room) / static_cast<double>(held);
   const auto shares = fair_shares(wanted, static_cast<std::uint64_t>(static_cast<double>(indexed) * kept));
   auto next = std::make_shared<eviction_pass>();
   next->number_ = ++last_pass_;
   next->round_ = round_;
   next->least_age_ = least_age_;
+  next->gives_up_waiting_ = waiting != 0;
   next->is_done_.assign(lane_bytes_.size(), false);
   std::map<std::string, eviction_pass::account*> over;
   std::size_t i = 0;

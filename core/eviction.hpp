@@ -45,6 +45,9 @@ class eviction_pass {
   /// age any more.
   [[nodiscard]] bool condemns_lone_block(account& of);
   void note_evicted(account& of, std::uint64_t blocks) noexcept;
+  /// Whether blocks that wait for their place are given up: nothing can be matched by them, and each takes more room than one that is held.
+  [[nodiscard]] bool gives_up_waiting() const noexcept { return gives_up_waiting_; }
+  void note_given_up(std::uint64_t waiting) noexcept { given_up_.fetch_add(waiting, std::memory_order_relaxed); }
 
  private:
   friend class index_budget;
@@ -54,22 +57,26 @@ class eviction_pass {
   std::uint64_t number_ = 0;
   std::uint32_t round_ = 0;
   std::uint32_t least_age_ = 0;                  ///< rounds without use
+  bool gives_up_waiting_ = false;
   std::shared_ptr<const catalog_view> catalog_;  ///< keeps the partitions
   std::vector<std::unique_ptr<account>> accounts_;
   std::unordered_map<const partition*, account*> by_home_;
   std::atomic<std::uint64_t> blocks_{0};                      ///< let go of in all
+  std::atomic<std::uint64_t> given_up_{0};                    ///< of those that waited
   std::atomic<std::uint32_t> oldest_spared_{nothing_spared};  ///< age of the oldest leaf that was too young
   std::vector<bool> is_done_;                                 ///< by lane; under index_budget's lock
 };
 
 /// The byte budget of the whole index.
 ///
-/// Story: over the budget, every tenant keeps the fair share of 95 % of it (see budget.hpp), and who has more gives the difference: leaf
-/// runs, since nothing can be matched behind a block that is not held, those first that were used least recently. Recency is told in
-/// rounds, which some clock outside begins: a query or store marks the runs it comes through with the round. A pass lets go of what is
-/// older than an age, which begins where the last pressure left it and comes down, guided by what was spared, until there is enough room. A
-/// chain is eaten from its end, run by run. A run is condemned once, by the first lane that comes to it, and charged then; all who hold it
-/// follow, so that no worker pays alone for what others still hold; a use in between saves it for those who have not.
+/// Story: over the budget, blocks that wait for their place go first, all of them: they may be told of without end by who has lost their
+/// beginning, and no block that can be matched is to make room for them. Of 95 % of the budget, every tenant keeps its fair share (see
+/// budget.hpp) with what it holds, and who has more gives the difference: leaf runs, since nothing can be matched behind a block that is
+/// not held, those first that were used least recently. Recency is told in rounds, which some clock outside begins: a query or store marks
+/// the runs it comes through with the round. A pass lets go of what is older than an age, which begins where the last pressure left it and
+/// comes down, guided by what was spared, until there is enough room. A chain is eaten from its end, run by run. A run is condemned once,
+/// by the first lane that comes to it, and charged then; all who hold it follow, so that no worker pays alone for what others still hold; a
+/// use in between saves it for those who have not.
 /// What counts: runs, cells and directories as far as blocks leaving give them back, and what lanes say they keep beside (`note_lane`),
 /// which is taken to be spread over the tenants like the index. Room kept for what may come does not count.
 /// Thread-safety: all members from any lane; they take a lock and are rare.
@@ -81,8 +88,11 @@ class index_budget {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// What counted against the budget at the last look.
   [[nodiscard]] std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  /// What a lane keeps of names and holdings.
-  void note_lane(std::size_t lane, std::uint64_t bytes) noexcept { lane_bytes_[lane].store(bytes, std::memory_order_relaxed); }
+  /// What a lane keeps of names, holdings and blocks that wait for their place; `waiting` is what the last of these take.
+  void note_lane(std::size_t lane, std::uint64_t bytes, std::uint64_t waiting) noexcept {
+    lane_bytes_[lane].store(bytes, std::memory_order_relaxed);
+    waiting_bytes_[lane].store(waiting, std::memory_order_relaxed);
+  }
 
   /// Time has passed, about as much as between the last two calls: what is used from now on is younger than what was used before.
   void begin_round();
@@ -115,6 +125,7 @@ class index_budget {
   const catalog* catalog_;
   const std::uint64_t bytes_;
   std::vector<std::atomic<std::uint64_t>> lane_bytes_;
+  std::vector<std::atomic<std::uint64_t>> waiting_bytes_;  ///< of these
   std::atomic<std::uint64_t> used_{0};
 
   mutable std::mutex changing_;

@@ -126,14 +126,17 @@ class lane_blocks {
   /// worker has nothing left to tell. The way back: snapshot_loader.
   [[nodiscard]] bool dump_some(dump_cursor& at, std::size_t budget, dump_slice& into) const;
 
-  /// Makes this worker's part of a pass: lets go of what it holds of condemned runs, whole, names included, and of names that mean more than
-  /// one block with all they mean, since half a name would be a wrong one. Looks at or lets go of `budget` blocks per call, more by at most a
-  /// run, and lowers it by them; `before_first` is called before the first one goes. True when the worker is through with the pass; anything may
-  /// be called in between. Does nothing while a clearing is under way. `tally.removed` counts the blocks.
+  /// Makes this worker's part of a pass: gives up what waits, if the pass does, then lets go of what it holds of condemned runs, whole,
+  /// names included, and of names that mean more than one block with all they mean, since half a name would be a wrong one. Looks at or
+  /// lets go of `budget` blocks per call, more by at most a run, and lowers it by them; `before_first` is called before the first one goes.
+  /// True when the worker is through with the pass; anything may be called in between. Does nothing while a clearing is under way.
+  /// `tally.removed` counts the blocks, `tally.dropped_orphans` those that waited.
   [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
 
   /// Approximate bytes kept for this worker alone: holdings, odd names and what waits.
   [[nodiscard]] std::size_t bytes() const noexcept;
+  /// The part of them that goes with what waits.
+  [[nodiscard]] std::size_t waiting_bytes() const noexcept;
 
   /// Blocks held on a medium, names counted (two names of one block are two).
   [[nodiscard]] std::uint64_t held_on(medium_id medium) const noexcept { return held_[static_cast<std::size_t>(medium)]; }
@@ -233,6 +236,8 @@ class lane_blocks {
   [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
   void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
   void evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally);
+  [[nodiscard]] bool give_up_waiting(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first,
+                                     apply_tally& tally);
   void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
   [[nodiscard]] bool clear_orphans(media_mask which, std::span<const partition* const> only, std::size_t& budget);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;

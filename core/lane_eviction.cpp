@@ -7,11 +7,17 @@
 #include "core/quiescence.hpp"
 
 namespace kvc::core {
+namespace {
+
+constexpr std::size_t bytes_per_orphan_beside = 128;  ///< in two tables and a list
+
+}  // namespace
 
 bool lane_blocks::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
   if (is_clearing_) return true;
   const quiescent_scope looking;  // judging a run reads its column, which others may replace meanwhile
   if (evicting_.pass != pass.number()) evicting_ = {.pass = pass.number(), .holdings = holdings_.end(), .odd_names = {}};
+  if (pass.gives_up_waiting() && !give_up_waiting(pass, budget, before_first, tally)) return false;
   // From the newest down: a run is mostly held before what stands behind it, so that a chain may go from its end in one pass.
   while (evicting_.holdings != 0) {
     if (budget == 0) return false;
@@ -24,6 +30,22 @@ bool lane_blocks::evict_some(eviction_pass& pass, std::size_t& budget, const std
     if (!odd_.next_bucket(evicting_.odd_names, names)) return true;
     for (const engine_hash name : names) evict_odd(name, pass, before_first, tally);
   }
+}
+
+/// False when the budget was used up before nothing of this worker waits.
+bool lane_blocks::give_up_waiting(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
+  if (waiting_.empty()) return true;
+  if (budget == 0) return false;
+  before_first();
+  // In the order of the stream's line, in which those of its other workers stand as well; all of them go in this pass.
+  for (; !waiting_.empty(); --budget) {
+    if (budget == 0) return false;
+    const orphan_line::entry oldest = ages_->all().front();
+    oldest.of->forget_orphan(oldest.name);
+    ++tally.dropped_orphans;
+    pass.note_given_up(1);
+  }
+  return true;
 }
 
 void lane_blocks::evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first,
@@ -71,8 +93,11 @@ void lane_blocks::evict_odd(engine_hash name, eviction_pass& pass, const std::fu
 std::size_t lane_blocks::bytes() const noexcept {
   constexpr std::size_t bytes_per_holding = sizeof(holding) + 24;  // and an entry of the map, which not every one has
   constexpr std::size_t bytes_per_odd_name = sizeof(engine_hash) + sizeof(copies) + 32;
-  constexpr std::size_t bytes_per_orphan = sizeof(orphan) + 128;  // in two tables and a list
-  return holdings_.size() * bytes_per_holding + odd_.size() * bytes_per_odd_name + waiting_.size() * bytes_per_orphan;
+  return holdings_.size() * bytes_per_holding + odd_.size() * bytes_per_odd_name + waiting_bytes();
+}
+
+std::size_t lane_blocks::waiting_bytes() const noexcept {
+  return waiting_.size() * (sizeof(orphan) + bytes_per_orphan_beside);
 }
 
 }  // namespace kvc::core

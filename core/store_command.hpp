@@ -40,7 +40,7 @@ struct apply_tally {
   std::uint64_t unknown_removals = 0;  ///< removals of names that are not known on that medium
   std::uint64_t orphaned = 0;          ///< blocks whose place is not known yet
   std::uint64_t joined = 0;            ///< orphans whose place became known
-  std::uint64_t dropped_orphans = 0;   ///< orphans given up because of the bound
+  std::uint64_t dropped_orphans = 0;   ///< orphans given up because of the bound, or by eviction
   std::uint64_t skipped = 0;           ///< blocks an event carried that cannot be indexed
   std::uint64_t beyond_partitions = 0;  ///< blocks and objects left out because their worker had no room for another partition
   std::uint64_t beyond_owners = 0;      ///< the same because their stream had none for another rank or backend

@@ -80,7 +80,7 @@ struct stream_status {
   std::atomic<std::uint64_t> doubted{0};                 ///< blocks dropped because what was missed may have removed them
   std::atomic<std::uint64_t> evicted{0};                 ///< blocks of this generation given up for the byte budget of the index
   std::atomic<std::uint64_t> orphans{0};                 ///< blocks waiting for a parent
-  std::atomic<std::uint64_t> dropped_orphans{0};         ///< blocks that waited and were given up because of their bound
+  std::atomic<std::uint64_t> dropped_orphans{0};         ///< blocks that waited and were given up: their bound, or eviction
   std::atomic<std::uint64_t> unknown_removals{0};
   std::atomic<std::uint64_t> rank_mismatches{0};         ///< batches that named another rank than registered
   std::atomic<std::uint64_t> skipped{0};                 ///< stored blocks that cannot be indexed

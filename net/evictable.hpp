@@ -20,6 +20,8 @@ class evictable {
   [[nodiscard]] virtual bool evict_some(core::eviction_pass& pass, std::size_t& budget) = 0;
   /// What is kept for it alone, beside index and names; approximate.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
+  /// The part of that which goes with blocks that wait for their place.
+  [[nodiscard]] virtual std::size_t waiting_bytes() const = 0;
 };
 
 }  // namespace kvc::net

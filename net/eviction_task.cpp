@@ -22,12 +22,15 @@ asio::awaitable<bool> is_cancelled() {
 /// Forgets who has gone, and tells the budget what the others keep.
 void take_stock(lane& home, core::index_budget& budget) {
   std::size_t bytes = home.names->bytes_in_use();
+  std::size_t waiting = 0;
   std::erase_if(home.evictables, [&](const std::weak_ptr<evictable>& each) {
     const auto alive = each.lock();
-    if (alive) bytes += alive->bytes();
-    return !alive;
+    if (!alive) return true;
+    bytes += alive->bytes();
+    waiting += alive->waiting_bytes();
+    return false;
   });
-  budget.note_lane(home.index(), bytes);
+  budget.note_lane(home.index(), bytes, waiting);
 }
 
 void look(core::index_budget& budget) {

@@ -147,7 +147,8 @@ void exposition::lanes() {
   counter("kvc_unknown_removals_total", "Removals of blocks nobody holds", &lane_counters::unknown_removals);
   counter("kvc_orphaned_blocks_total", "Blocks stored under a parent not seen yet", &lane_counters::orphaned_blocks);
   counter("kvc_joined_blocks_total", "Orphaned blocks whose parent came", &lane_counters::joined_blocks);
-  counter("kvc_dropped_orphans_total", "Orphaned blocks given up because of their bound", &lane_counters::dropped_orphans);
+  counter("kvc_dropped_orphans_total", "Orphaned blocks given up because of their bound or the index budget",
+          &lane_counters::dropped_orphans);
   counter("kvc_skipped_blocks_total", "Stored blocks that cannot be indexed", &lane_counters::skipped_blocks);
   counter("kvc_reblocked_pages_total", "Blocks of another size than registered, taken apart or joined", &lane_counters::reblocked_pages);
   counter("kvc_reblocked_blocks_total", "Blocks of the registered size made of them", &lane_counters::reblocked_blocks);

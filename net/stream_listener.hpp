@@ -50,6 +50,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
 
   [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
   [[nodiscard]] std::size_t bytes() const override { return sink_.workers().bytes(); }
+  [[nodiscard]] std::size_t waiting_bytes() const override { return sink_.workers().waiting_bytes(); }
 
   void take_changes(changed_objects what) override;
   void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,

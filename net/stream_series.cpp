@@ -96,7 +96,7 @@ void add_numbers(collector& into) {
       row{"kvc_stream_doubted_blocks_total", "Blocks dropped because what was missed may have removed them", true, &status::doubted},
       row{"kvc_stream_evicted_blocks", "Blocks of this generation given up for the byte budget", false, &status::evicted},
       row{"kvc_stream_orphaned_blocks", "Blocks waiting for a parent", false, &status::orphans},
-      row{"kvc_stream_dropped_orphans_total", "Blocks that waited and were given up because of their bound", true,
+      row{"kvc_stream_dropped_orphans_total", "Blocks that waited and were given up because of their bound or the index budget", true,
           &status::dropped_orphans},
       row{"kvc_stream_pool_objects", "Objects of a pool that stand for blocks", false, &status::pool_objects},
       row{"kvc_stream_pool_waiting_blocks", "Blocks of a pool whose names no engine has explained", false, &status::pool_waiting},

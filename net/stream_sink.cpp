@@ -194,6 +194,11 @@ bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, con
     core::stream_status::add(status_->evicted, tally.removed);
     show_blocks();
   }
+  if (tally.dropped_orphans != 0) {
+    lane_->counters.dropped_orphans.add(tally.dropped_orphans);
+    core::stream_status::add(status_->dropped_orphans, tally.dropped_orphans);
+    show_blocks();
+  }
   return is_done;
 }
 

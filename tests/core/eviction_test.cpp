@@ -4,10 +4,7 @@
 #include "core/eviction.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,136 +12,19 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/catalog.hpp"
-#include "core/lane_blocks.hpp"
-#include "core/quiescence.hpp"
+#include "tests/support/eviction_stage.hpp"
 #include "tests/support/setting.hpp"
 #include "tests/support/strict_model.hpp"
 
 namespace {
 
 using namespace kvc::core;
+using kvc::test::eviction_stage;
 using kvc::test::setting;
-using kvc::test::test_seed;
-
-using path = std::vector<std::uint64_t>;
-
-/// Workers on two lanes of one thread, a budget, and passes made as the lanes of the service make them.
-struct stage {
-  struct actor {
-    std::string tenant;
-    std::size_t lane = 0;
-    std::shared_ptr<partition> home;
-    std::unique_ptr<lane_blocks> blocks;
-    std::uint64_t evicted = 0;
-    bool was_warned = false;  ///< before anything went
-  };
-
-  catalog partitions;
-  std::vector<std::shared_ptr<lane_names>> names{std::make_shared<lane_names>(), std::make_shared<lane_names>()};
-  std::map<std::uint32_t, actor> actors;
-  std::unique_ptr<index_budget> budget;
-
-  void set_budget(std::uint64_t bytes) {
-    budget = std::make_unique<index_budget>(partitions, bytes, names.size());
-    budget->begin_round();
-  }
-  void hire(std::uint32_t number, const std::string& tenant = "default", bool copy_counting = true) {
-    actor& hired = actors[number];
-    hired.tenant = tenant;
-    hired.lane = number % names.size();
-    const member who{.id = worker_id{number},
-                     .key = shared_key({.tenant = tenant, .instance = std::to_string(number)}),
-                     .shared_pool = false,
-                     .status = std::make_shared<stream_status>(),
-                     .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
-    hired.home = partitions.join({.tenant = tenant, .model = "m", .lora = "", .salt = "", .block_size = 1}, test_seed, who).value();
-    hired.blocks =
-        std::make_unique<lane_blocks>(lane_blocks::options{.worker = who.id, .copy_counting = copy_counting, .lane = names[hired.lane]});
-    if (budget) budget->begin_round();
-  }
-  /// The name of a block is made of its whole prefix, as engines do.
-  static std::vector<engine_hash> names_of(const path& chain) {
-    std::vector<engine_hash> made;
-    std::uint64_t name = 17;
-    for (const std::uint64_t each : chain) made.emplace_back(name = (name ^ each) * 0x9E37'79B9'7F4A'7C15U + 1);
-    return made;
-  }
-  static std::vector<local_hash> locals_of(const path& chain) {
-    std::vector<local_hash> made;
-    for (const std::uint64_t each : chain) made.emplace_back(each);
-    return made;
-  }
-  void store(std::uint32_t number, const path& chain, std::size_t from = 0, medium_id medium = medium_id::gpu) {
-    const auto all = names_of(chain);
-    const auto locals = locals_of(chain);
-    store_command command;
-    command.home = actors.at(number).home;
-    command.medium = medium;
-    command.link = from == 0 ? store_link::root : store_link::parent;
-    if (from != 0) command.parent = all[from - 1];
-    command.names = std::span(all).subspan(from);
-    command.locals = std::span(locals).subspan(from);
-    apply_tally tally;
-    actors.at(number).blocks->store(command, tally);
-  }
-  [[nodiscard]] std::uint32_t depth(std::uint32_t number, const path& chain) {
-    match_result answer;
-    actors.at(number).home->index().match(locals_of(chain), {}, answer);
-    return answer.of(worker_id{number}).any;
-  }
-  std::uint64_t used() {
-    for (std::size_t lane = 0; lane < names.size(); ++lane) {
-      std::uint64_t bytes = names[lane]->bytes_in_use();
-      for (const auto& [number, each] : actors) bytes += each.lane == lane ? each.blocks->bytes() : 0;
-      budget->note_lane(lane, bytes);
-    }
-    (void)budget->look();
-    return budget->used();
-  }
-  /// One lane's part of a pass, in slices of `slice`.
-  void make_part(std::size_t lane, eviction_pass& pass, std::size_t slice) {
-    for (auto& [number, each] : actors) {
-      if (each.lane != lane) continue;
-      for (bool is_done = false; !is_done;) {
-        apply_tally tally;
-        std::size_t left = slice;
-        const auto warn = [&who = each] { who.was_warned = true; };
-        is_done = each.blocks->evict_some(pass, left, warn, tally);
-        if (tally.removed != 0) BOOST_REQUIRE(each.was_warned);
-        each.evicted += tally.removed;
-      }
-    }
-  }
-  /// Looks and makes passes until there is room, or nothing more to give; answers how often.
-  std::size_t relieve(std::size_t slice = 7) {
-    std::size_t passes = 0;
-    (void)used();
-    for (; passes < 1'000; ++passes) {
-      bool is_any = false;
-      for (std::size_t lane = 0; lane < names.size(); ++lane) {
-        const auto pass = budget->pass_for(lane);
-        if (!pass) continue;
-        is_any = true;
-        make_part(lane, *pass, slice);
-        (void)budget->finish(lane, *pass);
-      }
-      if (!is_any) break;
-      (void)used();
-    }
-    (void)collect_retired();
-    return passes;
-  }
-};
-
-path chain_of(std::uint64_t first, std::uint64_t length) {
-  path made;
-  for (std::uint64_t i = 0; i < length; ++i) made.push_back(first * 1'000'000 + i);
-  return made;
-}
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(eviction, stage)
+BOOST_FIXTURE_TEST_SUITE(eviction, eviction_stage)
 
 BOOST_AUTO_TEST_CASE(within_the_budget_nothing_goes) {
   set_budget(100U << 20);
@@ -292,7 +172,7 @@ BOOST_AUTO_TEST_CASE(it_gives_up_when_nothing_is_left_to_give) {
   set_budget(10'000);
   hire(1);
   store(1, chain_of(1, 20));
-  budget->note_lane(0, 1'000'000);
+  budget->note_lane(0, 1'000'000, 0);
   BOOST_TEST((budget->look() == index_budget::news::begins));
   std::size_t passes = 0;
   auto told = index_budget::news::none;
@@ -320,7 +200,7 @@ BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
   BOOST_TEST_MESSAGE("streams " << streams << ", first seed " << first);
   std::uint64_t evicted = 0;
   for (std::uint64_t seed = first; seed < first + streams; ++seed) {
-    stage scene;
+    eviction_stage scene;
     kvc::test::strict_model model;
     std::mt19937_64 random(seed);
     const auto below = [&](std::uint64_t bound) { return random() % bound; };
@@ -344,8 +224,8 @@ BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
       const std::uint64_t dice = below(100);
       if (dice < 60) {
         const std::size_t from = below(2) == 0 ? 0 : below(chain.size());
-        const auto named = stage::names_of(chain);
-        const auto content = stage::locals_of(chain);
+        const auto named = names_of(chain);
+        const auto content = locals_of(chain);
         kvc::test::store_step told{
             .medium = medium, .how = from == 0 ? kvc::test::link::root : kvc::test::link::parent, .names = {}, .locals = {}};
         if (from != 0) told.parent = named[from - 1];
@@ -354,7 +234,7 @@ BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
         scene.store(who, chain, from, medium);
         model.store(worker_id{who}, told);
       } else if (dice < 80) {
-        const engine_hash name = stage::names_of(chain).back();
+        const engine_hash name = names_of(chain).back();
         apply_tally tally;
         scene.actors.at(who).blocks->remove({&name, 1}, medium, tally);
         model.remove(worker_id{who}, name, medium);
@@ -370,7 +250,7 @@ BOOST_AUTO_TEST_CASE(answers_stay_a_part_of_the_truth) {
       }
       for (std::uint32_t number = 1; number <= crowd; ++number) {
         const path query = random_path();
-        const std::uint32_t truth = model.depth(0, worker_id{number}, all_media, stage::locals_of(query));
+        const std::uint32_t truth = model.depth(0, worker_id{number}, all_media, locals_of(query));
         const std::uint32_t answer = scene.depth(number, query);
         BOOST_REQUIRE_MESSAGE(answer <= truth,
                               "seed " << seed << ", step " << step << ", worker " << number << ": " << answer << ", truth " << truth);

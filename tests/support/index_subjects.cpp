@@ -23,8 +23,13 @@ void real_subject::drop(worker_id worker) {
 bool real_subject::make_parts(index_budget& budget, std::size_t first, std::size_t slice, std::uint64_t& gone) {
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     std::uint64_t bytes = lanes_[lane]->bytes_in_use();
-    for (const auto& [number, each] : workers_) bytes += number.get() % lanes_.size() == lane ? each->blocks().bytes() : 0;
-    budget.note_lane(first + lane, bytes);
+    std::uint64_t waiting = 0;
+    for (const auto& [number, each] : workers_) {
+      if (number.get() % lanes_.size() != lane) continue;
+      bytes += each->blocks().bytes();
+      waiting += each->blocks().waiting_bytes();
+    }
+    budget.note_lane(first + lane, bytes, waiting);
   }
   (void)budget.look();
   bool is_any = false;
