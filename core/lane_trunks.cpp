@@ -9,6 +9,7 @@ namespace kvc::core {
 namespace {
 
 constexpr std::uint32_t longest_moved_tail = lane_names::most_handed_over;  ///< blocks; some 5 us of work
+constexpr std::uint32_t most_holders_asked = 128;  ///< of a run that was cut off, some 10 us; mostly they share one list
 
 }  // namespace
 
@@ -30,8 +31,16 @@ void lane_holdings::make_way(run_store& store, run_place behind, std::span<const
 }
 
 /// The holders of this lane may share lists that name blocks behind the end of a run that was cut off there: other blocks may follow now.
+///
+/// Of a prompt that a large fleet holds only the first holders are asked. A name that stays in the list of another is never believed, since
+/// nobody holds a block behind the cut: who is asked for a name answers for a block that he holds himself, under that list (`plain_on`,
+/// `find_plain_on`), and he comes to hold one by telling its name, which the list must have there or take (`lane_names::fit`). So the name
+/// either becomes right, told by somebody for the block that stands there now, or it is refused, here and wherever else it is told, and
+/// what was told is held under an odd name.
 void lane_holdings::forget_names_behind(const run_store& store, const run& in, std::uint32_t length) {
+  std::uint32_t asked = 0;
   in.each_cell([&](std::uint32_t slot, cell_word) {
+    if (++asked > most_holders_asked) return;
     const slot_owner who = store.slots().owner(slot);
     const lane_holdings* const holder = names_->colleague(who.worker);
     const std::uint32_t which = holder == nullptr ? none : holder->find(&in, who.medium);
