@@ -9,6 +9,7 @@
 #include "core/block_hasher.hpp"
 #include "core/bring_near.hpp"
 #include "core/quiescence.hpp"
+#include "core/run_visits.hpp"
 
 namespace kvc::core {
 
@@ -29,12 +30,17 @@ lane_blocks::~lane_blocks() {
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
   auto index = static_cast<std::size_t>(std::ranges::find(homes_, home) - homes_.begin());  // few: bounded by event_applier
   if (index == homes_.size()) {
+    const auto counted = home->entries().enroll();
     index = static_cast<std::size_t>(std::ranges::find(is_free_, true) - is_free_.begin());
-    homes_.resize(std::max(homes_.size(), index + 1));
-    entries_.resize(homes_.size());
-    is_free_.resize(homes_.size());
+    const std::size_t size = std::max(homes_.size(), index + 1);
+    homes_.reserve(size);
+    entries_.reserve(size);
+    is_free_.reserve(size);  // whatever may throw has been done
+    homes_.resize(size);
+    entries_.resize(size);
+    is_free_.resize(size);
     homes_[index] = home;
-    entries_[index] = home->entries().enroll();
+    entries_[index] = counted;
   }
   is_free_[index] = false;
   if (space_ == 0) space_ = home->index().number();
@@ -131,7 +137,7 @@ lane_blocks::stored_part lane_blocks::store_some(const store_command& command, s
   // Where the block before the one in hand stands; absent while that is unknown.
   std::optional<place> previous;
   if (command.link == store_link::parent) previous = known_place(command.parent, home, command.medium);
-  run* pinned = nullptr;  // the run of `previous`, which must not die before the next block is hung behind it
+  visit_end pinned(runs_of(home), nullptr);  // the run of `previous`, which must not die before the next block is hung behind it
   std::size_t awaited = 0;  // the end of what may be stored before somebody joins
   stored_part done;
 
@@ -141,14 +147,14 @@ lane_blocks::stored_part lane_blocks::store_some(const store_command& command, s
     const bool is_first = command.link == store_link::root && i == 0;
     if (has_locals && (is_first || (previous && previous->where.in != nullptr))) {
       if (i >= awaited) awaited = end_of_unawaited(command.names, i);
-      const run_stretch part = store_stretch(previous ? &*previous : nullptr, pinned == nullptr ? 0 : 1, command, i, awaited, home, tally);
-      if (pinned != nullptr) runs_of(home).leave(std::exchange(pinned, nullptr));
+      const run_stretch part = store_stretch(previous ? &*previous : nullptr, pinned.is_any() ? 1 : 0, command, i, awaited, home, tally);
+      pinned.end();
       if (part.in == nullptr) {
         tally.skipped += command.names.size() - i;
         done = {command.names.size(), false};
         break;
       }
-      pinned = part.in;
+      pinned.take(part.in);
       previous = place{{part.in, part.start + part.count - 1}, {}, home};
       done.names += part.count;
     } else {
@@ -170,7 +176,7 @@ lane_blocks::stored_part lane_blocks::store_some(const store_command& command, s
     // What waited comes before what is told of next: that may move it, or say it once more.
     if (has_arrivals() && !join_some(joins, tally)) break;
   }
-  if (pinned != nullptr) runs_of(home).leave(pinned);
+  pinned.end();
   return done;
 }
 
@@ -207,8 +213,10 @@ run_stretch lane_blocks::store_stretch(const place* behind, std::uint32_t visits
   const run_place at = behind == nullptr ? run_place{} : behind->where;
   if (behind != nullptr) holdings_.make_way(runs_of(home), at, locals, visits);
   const run_stretch part = runs_of(home).follow(at, locals);
+  visit_end until_held(runs_of(home), part.in);
   hold_stretch(part, command.names.subspan(from, part.count), home, command.medium, tally);
   explain(command.names.subspan(from, part.count), command.locals.subspan(from), part, home);
+  until_held.keep();
   return part;
 }
 
@@ -263,8 +271,14 @@ bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, st
     ++tally.stored;
     count_held(where.home, medium, 1);
     if (count == 1 && put_plain(name, where, medium)) return true;
-    hold_odd(now);
-    odd_[name].push_back(now);
+    copies& all = odd_[name];
+    try {
+      hold_odd(now);
+    } catch (...) {
+      odd_.erase(name);
+      throw;
+    }
+    all.push_back(now);  // there is room for one
     return true;
   }
   const place stands{{block->in, block->offset}, {}, block->home};
@@ -295,6 +309,7 @@ bool lane_blocks::put_odd(engine_hash name, copies& all, const copy& what, apply
     all.erase(same);
     ++tally.repeated;
   } else {
+    all.reserve(all.size() + 1);  // what is held odd without a name could never be let go of
     hold_odd(now);  // before others are let go of, so that readers never miss it
     count_held(now.where.home, now.medium, 1);
     const auto stays = [&](const copy& each) {
@@ -327,13 +342,19 @@ bool lane_blocks::put_plain(engine_hash name, const place& where, medium_id medi
 /// The name means, or is about to mean, more than a list can tell.
 lane_blocks::copies& lane_blocks::make_odd(engine_hash name, const lane_holdings::plain_block& block) {
   copies& all = odd_[name];
-  for (unsigned rest = holdings_.media(); rest != 0; rest &= rest - 1) {
-    const auto medium = static_cast<medium_id>(std::countr_zero(rest));
-    const std::uint32_t which = holdings_.plain_on(block, medium);
-    if (which == lane_holdings::none) continue;
-    holdings_.hold_odd(which, block.offset);  // first, so that readers never miss the block
-    holdings_.release_plain(which, block.offset);
-    all.push_back({{{block.in, block.offset}, {}, block.home}, 1, medium});
+  try {
+    for (unsigned rest = holdings_.media(); rest != 0; rest &= rest - 1) {
+      const auto medium = static_cast<medium_id>(std::countr_zero(rest));
+      const std::uint32_t which = holdings_.plain_on(block, medium);
+      if (which == lane_holdings::none) continue;
+      all.reserve(all.size() + 1);  // what is held odd without a name could never be let go of
+      holdings_.hold_odd(which, block.offset);  // first, so that readers never miss the block
+      all.push_back({{{block.in, block.offset}, {}, block.home}, 1, medium});
+      holdings_.release_plain(which, block.offset);
+    }
+  } catch (...) {
+    if (all.empty()) odd_.erase(name);  // a name that means nothing
+    throw;
   }
   return all;
 }
@@ -347,22 +368,27 @@ void lane_blocks::hold_odd(const copy& which) {
   }
 }
 
-void lane_blocks::let_go(const copy& which) {
+std::uint32_t lane_blocks::let_go(const copy& which) {
   const place& at = which.where;
+  std::uint32_t listed = 0;
   if (at.where.in == nullptr) {
     homes_[at.home]->index().release(at.block, options_.worker, which.medium);
   } else {
     const std::uint32_t in = holdings_.find(at.where.in, which.medium);
     holdings_.release_odd(in, at.where.offset);
-    holdings_.close_if_empty(in);
+    listed = holdings_.close_if_empty(in);
   }
   count_gone(at.home, which.medium, 1);
+  return listed;
 }
 
 void lane_blocks::let_go_plain(std::uint32_t which, std::uint32_t offset) {
-  if (!holdings_.is_plain_elsewhere(which, offset)) --known_;
-  count_gone(holdings_.at(which).home, holdings_.at(which).medium, 1);
-  holdings_.release_plain(which, offset);
+  const bool is_last = !holdings_.is_plain_elsewhere(which, offset);
+  const std::uint16_t home = holdings_.at(which).home;
+  const medium_id medium = holdings_.at(which).medium;
+  holdings_.release_plain(which, offset);  // may throw, and then nothing has changed
+  if (is_last) --known_;
+  count_gone(home, medium, 1);
   holdings_.close_if_empty(which);
 }
 

@@ -228,17 +228,19 @@ class lane_blocks {
   void keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally);
   void forget_orphan(engine_hash name);
   void unlink_from_parent(engine_hash child, const orphan& which);
-  void let_go(const copy& which);
+  /// Answers how many names went with the list in which the block was the last.
+  std::uint32_t let_go(const copy& which);
   void let_go_plain(std::uint32_t which, std::uint32_t offset);
   [[nodiscard]] std::size_t remove_tail(std::span<const engine_hash> names, medium_id medium, const removal_scope& from,
                                         apply_tally& tally);
+  void forget_counts();
   /// False when the budget was used up before the holding was.
   [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
-  void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
-  void evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally);
   [[nodiscard]] bool give_up_waiting(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first,
                                      apply_tally& tally);
-  void clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
+  void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+  void evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally);
+  [[nodiscard]] std::size_t clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
   [[nodiscard]] bool clear_orphans(media_mask which, std::span<const partition* const> only, std::size_t& budget);
   [[nodiscard]] bool is_among(std::uint16_t home, std::span<const partition* const> only) const;
   void begin_dump(dump_cursor& at) const;

@@ -28,23 +28,37 @@ bool lane_blocks::clear_some(media_mask which, std::span<const partition* const>
     --holdings_to_clear_;
     if (!goes) --budget;
   }
-  for (std::vector<engine_hash> names; !odd_.empty(); budget -= std::min(budget, names.size() + 1)) {
+  std::vector<engine_hash> names;
+  while (!odd_.empty()) {
     if (budget == 0) return false;
     if (!odd_.next_bucket(odd_to_clear_, names)) break;
-    for (const engine_hash name : names) clear_odd(name, which, only, tally);
+    std::size_t cost = names.size() + 1;
+    for (const engine_hash name : names) cost += clear_odd(name, which, only, tally);
+    budget -= std::min(budget, cost);
   }
   if (!clear_orphans(which, only, budget)) return false;
+  if (holdings_.size() == 0 && odd_.empty()) forget_counts();
   is_clearing_ = false;
   holdings_.freeze(false);
   return true;
 }
 
+/// With nothing held. What something thrown has left half done may have been counted and not held, or the other way round.
+void lane_blocks::forget_counts() {
+  known_ = 0;
+  held_.fill(0);
+  for (const auto& each : entries_) each->entries.subtract(each->entries.get());
+}
+
+/// Takes from the budget what goes, and something for what is looked at, as blocks under odd names are in vain.
 bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally) {
   const holding& held = holdings_.at(which);
   const bool is_alone = holdings_.media() == mask_of(held.medium);
   const medium_id medium = held.medium;
+  constexpr std::uint32_t looks_per_name = 16;  // in the time in which a name is forgotten, roughly
   // From the end, so that the cutoff moves and no holes appear on the way.
-  std::uint32_t end = held.more ? static_cast<std::uint32_t>(held.more->plain.size() * 64) : held.cutoff;
+  const std::uint32_t blocks = held.more ? static_cast<std::uint32_t>(held.more->plain.size() * 64) : held.cutoff;
+  std::uint32_t end = blocks;
   std::uint64_t gone = 0;
   std::uint32_t kept = end;
   for (; end != 0 && gone < budget; --end) {
@@ -56,25 +70,29 @@ bool lane_blocks::clear_holding(std::uint32_t which, std::size_t& budget, apply_
   while (end != 0 && !holdings_.is_plain(which, end - 1)) --end;  // nothing left: the holding may be closed below
   count_gone(held.home, medium, gone);
   tally.removed += gone;
-  budget -= gone;
+  // However little there is, something has gone, or this was the last look at the holding.
+  budget -= std::min<std::uint64_t>(budget, gone + 1 + (blocks - end) / looks_per_name);
   holdings_.release_plain_from(which, kept);
   holdings_.close_if_empty(which);
   return end == 0;
 }
 
-void lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally) {
+/// Answers how many names of lists have gone with it: nobody else uses them.
+std::size_t lane_blocks::clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally) {
   copies& all = *odd_.find(name);
+  std::size_t listed = 0;
   for (auto each = all.begin(); each != all.end();) {
     const bool goes = (mask_of(each->medium) & which) != 0 && is_among(each->where.home, only);
     if (goes) {
-      let_go(*each);
+      listed += let_go(*each);
       ++tally.removed;
     }
     each = goes ? all.erase(each) : std::next(each);
   }
-  if (!all.empty()) return;
+  if (!all.empty()) return listed;
   odd_.erase(name);
   --known_;
+  return listed;
 }
 
 /// By buckets: other workers of the stream may give up orphans of this one between two calls, but none comes, so that no bucket moves.

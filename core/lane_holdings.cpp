@@ -57,29 +57,46 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
   } else {
     all_.grow();
   }
+  const std::uint32_t slot = begin_slot(store, medium);
   holding& opened = all_[which];
-  opened.is_found_in_run = note_holding(in, medium, which);
+  try {
+    opened.is_found_in_run = note_holding(in, medium, which);
+  } catch (...) {
+    end_slot(store, medium);
+    throw;
+  }
   opened.in = in;
   opened.store = &store;
   opened.home = home;
   opened.medium = medium;
-  opened.slot = begin_slot(store, medium);
+  opened.slot = slot;
   run_store::use(*in);
   media_ |= mask_of(medium);
   ++in_use_;
   return which;
 }
 
-void lane_holdings::close_if_empty(std::uint32_t which) {
+std::uint32_t lane_holdings::close_if_empty(std::uint32_t which) {
   holding& closed = all_[which];
-  if (closed.more || closed.cutoff != 0) return;
-  if (closed.list != holding::no_list && --names_->at(closed.list).users == 0) names_->close(closed.list);
+  // A record of nothing is what something thrown has left.
+  if (closed.more && closed.more->odd.empty() && closed.more->count == 0) {
+    closed.store->close_bits(*closed.in, std::exchange(closed.more, nullptr)->held);
+  }
+  if (closed.more || closed.cutoff != 0) return 0;
+  std::uint32_t names = 0;
+  if (const std::uint32_t list = std::exchange(closed.list, holding::no_list); list != holding::no_list && --names_->at(list).users == 0) {
+    names = names_->at(list).count;
+    names_->close(list);
+  }
+  end_slot(*closed.store, closed.medium);  // may throw, and then nothing of the rest has happened
   forget_holding(closed);
-  closed.store->end_use(closed.in);
-  end_slot(*closed.store, closed.medium);
+  run_store& store = *closed.store;
+  run* const in = closed.in;
   closed = holding{};
   --in_use_;
+  store.end_use(in);
   unused_.push_back(which);
+  return names;
 }
 
 bool lane_holdings::may_open(const run_store& store, medium_id medium) const {
@@ -90,6 +107,7 @@ bool lane_holdings::may_open(const run_store& store, medium_id medium) const {
 std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {
   auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
   if (found == slots_.end()) {
+    slots_.reserve(slots_.size() + 1);  // so that nothing throws once the slot is taken
     slots_.push_back({&store, store.slots().take(worker_, medium), 0, medium});
     found = std::prev(slots_.end());
   }
@@ -99,9 +117,12 @@ std::uint32_t lane_holdings::begin_slot(run_store& store, medium_id medium) {
 
 void lane_holdings::end_slot(run_store& store, medium_id medium) {
   const auto found = std::ranges::find_if(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
-  if (--found->holdings != 0) return;
-  if (found->slot != no_slot) store.slots().give_back(found->slot);
-  slots_.erase(found);
+  if (found->holdings == 1) {
+    if (found->slot != no_slot) store.slots().give_back(found->slot);  // first, since it may throw
+    slots_.erase(found);
+  } else {
+    --found->holdings;
+  }
 }
 
 void lane_holdings::publish(holding& changed) {
@@ -158,8 +179,13 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
   }
   if (done.added == 0) return done;
   in.cutoff += done.added;
+  try {
+    publish(in);
+  } catch (...) {
+    in.cutoff -= done.added;
+    throw;
+  }
   remember(stored_, which, in.cutoff - 1);
-  publish(in);
   return done;
 }
 
@@ -167,9 +193,10 @@ lane_holdings::extended lane_holdings::extend(std::uint32_t which, std::uint64_t
 void lane_holdings::record(holding& of, std::uint32_t offset) {
   const std::uint32_t words = words_for(std::max(offset + 1, of.cutoff));
   if (!of.more) {
-    of.more = std::make_unique<holding::exceptions>();
-    of.more->plain.resize(words);
-    of.more->held = of.store->open_bits(*of.in, of.slot, words);
+    auto made = std::make_unique<holding::exceptions>();
+    made->plain.resize(words);
+    made->held = of.store->open_bits(*of.in, of.slot, words);  // last, since all of these may throw
+    of.more = std::move(made);
     of.more->count = of.cutoff;
     for (std::uint32_t word = 0; word < words_for(of.cutoff); ++word) {
       const std::uint32_t left = of.cutoff - word * 64;
@@ -288,7 +315,12 @@ void lane_holdings::hold_odd(std::uint32_t which, std::uint32_t offset) {
   holding& in = all_[which];
   record(in, offset);
   ++in.more->odd[offset];
-  change(in, offset, true);
+  try {
+    change(in, offset, true);
+  } catch (...) {
+    release_odd(which, offset);
+    throw;
+  }
 }
 
 void lane_holdings::release_odd(std::uint32_t which, std::uint32_t offset) {

@@ -87,7 +87,8 @@ class lane_holdings {
   /// The holding of a run, made when there is none. Precondition: the run is pinned, and `may_open`. An empty one must be closed by
   /// `close_if_empty`.
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
-  void close_if_empty(std::uint32_t which);
+  /// Answers how many names its list had, if that went with it.
+  std::uint32_t close_if_empty(std::uint32_t which);
 
   /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
   /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves

@@ -5,6 +5,7 @@
 #include "core/block_hasher.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/quiescence.hpp"
+#include "core/run_visits.hpp"
 
 namespace kvc::core {
 namespace {
@@ -95,6 +96,7 @@ bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
       continue;
     }
     const run_stretch found = runs.follow(here.where, {&local, 1});
+    visit_end until_held(runs, found.in);
     if (found.in == nullptr) {  // see run_store::follow: it cannot be told apart from another block
       forget_orphan(*child);
       ++tally.skipped;
@@ -103,7 +105,7 @@ bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
     const place next{{found.in, found.start}, {}, here.home};
     place_orphan(*child, next, tally);
     arrive(*child, next);
-    runs.leave(found.in);
+    until_held.end();
   }
   if (arrived_.capacity() > kept_arrivals) arrived_ = {};
   return true;

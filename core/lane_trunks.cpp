@@ -83,9 +83,14 @@ void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t l
   run_store::tail_move move;
   move.before = [&](run* child) {
     const std::uint32_t moved = open(store, child, all_[which].home, medium);
-    all_[moved].list = names_->open(child, space, 0);
-    ++names_->at(all_[moved].list).users;
-    names_->hand_over(all_[which].list, length, count, all_[moved].list);
+    try {
+      all_[moved].list = names_->open(child, space, 0);
+      ++names_->at(all_[moved].list).users;
+      names_->hand_over(all_[which].list, length, count, all_[moved].list);
+    } catch (...) {
+      close_if_empty(moved);
+      throw;
+    }
     all_[moved].cutoff = count;
     publish(all_[moved]);
   };

@@ -13,19 +13,29 @@ name_table::~name_table() = default;
 std::uint64_t name_table::new_segment(unsigned bits, std::uint32_t prefix) {
   const std::size_t number = counts_.size();
   segment* made = nullptr;
-  if (number < small_table) {
-    first_segments_.push_back(std::make_unique<segment>());
-    made = first_segments_.back().get();
-  } else {
-    constexpr std::size_t per_page = large_page_bytes / sizeof(segment);
-    const std::size_t on_page = (number - small_table) % per_page;
-    if (on_page == 0) pages_.push_back(make_large_page());
-    made = new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
-  }
   counts_.push_back({.room = static_cast<std::int16_t>(limit_of(number)), .bits = static_cast<std::uint16_t>(bits)});
-  prefixes_.push_back(prefix);
+  try {
+    prefixes_.push_back(prefix);
+    made = room_for_segment(number);
+  } catch (...) {
+    counts_.pop_back();
+    prefixes_.resize(number);
+    throw;
+  }
   ++with_bits_[bits];
   return word_for(number, made, window_of(bits));
+}
+
+/// Memory for the next segment, all or nothing.
+name_table::segment* name_table::room_for_segment(std::size_t number) {
+  if (number < small_table) {
+    first_segments_.push_back(std::make_unique<segment>());
+    return first_segments_.back().get();
+  }
+  constexpr std::size_t per_page = large_page_bytes / sizeof(segment);
+  const std::size_t on_page = (number - small_table) % per_page;
+  if (on_page == 0) pages_.push_back(make_large_page());
+  return new (static_cast<std::byte*>(pages_.back().get()) + on_page * sizeof(segment)) segment();
 }
 
 /// Precondition: there is room somewhere.
@@ -44,7 +54,10 @@ void name_table::put(segment& into, std::size_t home, std::uint16_t tag, std::ui
 }
 
 bool name_table::add(std::uint64_t hash, std::uint32_t place, const named_records& all) {
-  if (directory_.empty()) directory_.assign(2, new_segment(0, 0));
+  if (directory_.empty()) {
+    directory_.reserve(2);  // so that nothing throws once there is a segment
+    directory_.assign(2, new_segment(0, 0));
+  }
   while (count_of(hash).room <= 0) {
     if (!divide(hash, all)) return false;
   }

@@ -305,6 +305,7 @@ class name_table {
   [[nodiscard]] bool join(std::uint64_t hash, const named_records& all);
   /// A word for the directory.
   [[nodiscard]] std::uint64_t new_segment(unsigned bits, std::uint32_t prefix);
+  [[nodiscard]] segment* room_for_segment(std::size_t number);
   /// Enters a segment in the directory wherever it stands.
   void point_to(std::uint64_t word) noexcept;
   void drop_segment(std::uint64_t word);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -201,10 +202,16 @@ void name_table::drop_segment(std::uint64_t word) {
   }
 }
 
-/// As long as no segment needs all of its bits; one is kept.
+/// As long as no segment needs all of its bits; one is kept. Names are forgotten here, which has to go on without memory: then what there
+/// is will do.
 void name_table::halve_directory() {
   for (; shift_ != 63 && with_bits_[64 - shift_] == 0; ++shift_) {
-    list<std::uint64_t> half(directory_.size() / 2);
+    list<std::uint64_t> half;
+    try {
+      half.resize(directory_.size() / 2);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
     for (std::size_t i = 0; i < half.size(); ++i) half[i] = directory_[2 * i];
     directory_.swap(half);
   }

@@ -1,9 +1,10 @@
-// The cells of runs: how run_store gives them out and takes them back.
+// The cells of runs, and the bits of those that have holes: how run_store gives them out and takes them back.
 #include <algorithm>
 #include <mutex>
 #include <new>
 
 #include "core/arena.hpp"
+#include "core/quiescence.hpp"
 #include "core/run_store.hpp"
 
 namespace kvc::core {
@@ -17,6 +18,16 @@ bool is_time_for_dense(std::uint32_t sparse_cells, std::uint32_t slots) noexcept
   constexpr std::uint32_t by_time = 32;
   constexpr std::uint32_t fewest_by_time = 32;
   return sparse_cells * by_size >= slots || (sparse_cells >= fewest_by_time && sparse_cells * by_time >= slots);
+}
+
+held_bits* make_bits(std::uint32_t slot, std::uint32_t words, const held_bits* from) {
+  auto* made = new (arena_take(arena_kind::holes, sizeof(held_bits) + words * sizeof(std::uint64_t))) held_bits;
+  made->slot = slot;
+  made->words = words;
+  for (std::uint32_t i = 0; i < words; ++i) {
+    new (&made->bits()[i]) std::atomic<std::uint64_t>(from != nullptr && i < from->words ? from->bits()[i].load(std::memory_order_relaxed) : 0);
+  }
+  return made;
 }
 
 }  // namespace
@@ -94,6 +105,46 @@ void run_store::give_back(run& in, cell_ref cell) {
   const std::lock_guard lock(in.lock);
   cell.sparse().store(0, std::memory_order_release);
   ++in.free_cells;
+}
+
+void run_store::free_bits(void* bits) { arena_give(arena_kind::holes, bits, static_cast<held_bits*>(bits)->bytes()); }
+
+held_bits* run_store::open_bits(run& in, std::uint32_t slot, std::uint32_t words) {
+  held_bits* const made = make_bits(slot, words, nullptr);
+  bytes_.add(made->bytes());
+  const std::lock_guard lock(in.lock);
+  made->next.store(in.holes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  in.holes.store(made, std::memory_order_release);
+  return made;
+}
+
+void run_store::unlink(run& in, const held_bits* bits, held_bits* instead) {
+  std::atomic<held_bits*>* at = &in.holes;
+  while (at->load(std::memory_order_relaxed) != bits) at = &at->load(std::memory_order_relaxed)->next;
+  held_bits* const after = bits->next.load(std::memory_order_relaxed);
+  if (instead != nullptr) instead->next.store(after, std::memory_order_relaxed);
+  at->store(instead != nullptr ? instead : after, std::memory_order_release);
+}
+
+held_bits* run_store::widen_bits(run& in, held_bits* bits, std::uint32_t words) {
+  held_bits* const made = make_bits(bits->slot, words, bits);
+  bytes_.add(made->bytes());
+  {
+    const std::lock_guard lock(in.lock);
+    unlink(in, bits, made);
+  }
+  bytes_.subtract(bits->bytes());
+  retire(bits, free_bits);
+  return made;
+}
+
+void run_store::close_bits(run& in, held_bits* bits) {
+  {
+    const std::lock_guard lock(in.lock);
+    unlink(in, bits, nullptr);
+  }
+  bytes_.subtract(bits->bytes());
+  retire(bits, free_bits);
 }
 
 }  // namespace kvc::core

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/cell_sweep.hpp"
 #include "core/hash_compare.hpp"
 #include "core/quiescence.hpp"
+#include "core/run_visits.hpp"
 
 namespace kvc::core {
 namespace {
@@ -56,48 +58,21 @@ void copy_blocks(const run_column& from, std::uint32_t length, run_column& to) {
 }
 
 void free_column(void* column) { arena_give(arena_kind::columns, column, run_column::bytes_for(static_cast<run_column*>(column)->capacity)); }
+
+using column_room = std::unique_ptr<run_column, decltype([](run_column* unused) { free_column(unused); })>;
+
+column_room new_column(std::uint32_t capacity) {
+  column_room made(new (arena_take(arena_kind::columns, run_column::bytes_for(capacity))) run_column);
+  made->capacity = static_cast<std::uint16_t>(capacity);
+  return made;
+}
+
 void free_chunk(void* chunk) { arena_give(arena_kind::cells, chunk, static_cast<cell_chunk*>(chunk)->bytes()); }
-void free_bits(void* bits) { arena_give(arena_kind::holes, bits, static_cast<held_bits*>(bits)->bytes()); }
 void free_whole_run(void* dead) {
   auto* const gone = static_cast<run*>(dead);
   const std::uint32_t bytes = gone->bytes;
   gone->~run();
   arena_give(arena_kind::runs, gone, bytes);
-}
-
-/// The blocks of a run that the caller has just visited. The visit comes first and the flag is read after it, so that a cut (see `try_cut`)
-/// sees the visit or is waited for here.
-std::span<const std::uint64_t> settled_blocks(run& visited) {
-  if (visited.is_being_cut.load(std::memory_order_seq_cst)) {
-    const std::lock_guard until_cut(visited.lock);
-  }
-  return visited.blocks();
-}
-
-/// Ends the caller's visit of a run that he pins in another way as well, unless it is kept.
-class visit_guard {
- public:
-  explicit visit_guard(run& visited) noexcept : visited_(&visited) {}
-  visit_guard(const visit_guard&) = delete;
-  visit_guard& operator=(const visit_guard&) = delete;
-  ~visit_guard() {
-    // Releasing: who sees no visit sees what was noted during it (see `try_cut`).
-    if (visited_ != nullptr) visited_->pins.fetch_sub(run::one_visit, std::memory_order_release);
-  }
-  void keep() noexcept { visited_ = nullptr; }
-
- private:
-  run* visited_;
-};
-
-held_bits* make_bits(std::uint32_t slot, std::uint32_t words, const held_bits* from) {
-  auto* made = new (arena_take(arena_kind::holes, sizeof(held_bits) + words * sizeof(std::uint64_t))) held_bits;
-  made->slot = slot;
-  made->words = words;
-  for (std::uint32_t i = 0; i < words; ++i) {
-    new (&made->bits()[i]) std::atomic<std::uint64_t>(from != nullptr && i < from->words ? from->bits()[i].load(std::memory_order_relaxed) : 0);
-  }
-  return made;
 }
 
 }  // namespace
@@ -112,11 +87,8 @@ run_store::~run_store() {
   });
 }
 
-run_column* run_store::make_column(std::uint32_t capacity) {
-  const std::size_t bytes = run_column::bytes_for(capacity);
-  auto* made = new (arena_take(arena_kind::columns, bytes)) run_column;
-  made->capacity = static_cast<std::uint16_t>(capacity);
-  bytes_.add(bytes);
+run_column* run_store::count_column(run_column* made) {
+  bytes_.add(run_column::bytes_for(made->capacity));
   return made;
 }
 
@@ -131,6 +103,8 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   const auto count = std::min(narrow(locals.size()), max_run_blocks);
   const std::uint32_t capacity = first_capacity(count);
   const std::uint32_t bytes = run_bytes(capacity);
+  column_room wide;  // before the run, since both may throw
+  if (count > capacity) wide = new_column(rounded(count + room_behind(count)));
   auto* made = new (arena_take(arena_kind::runs, bytes)) run;
   bytes_.add(bytes);
   made->bytes = bytes;
@@ -141,7 +115,7 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   made->first_hash = first;
   auto* column = new (made->first_column()) run_column;
   column->capacity = static_cast<std::uint16_t>(capacity);
-  if (count > capacity) column = make_column(rounded(count + room_behind(count)));
+  if (wide) column = count_column(wide.release());
   fill(*column, 0, locals.first(count));
   column->length.store(count, std::memory_order_relaxed);
   made->column.store(column, std::memory_order_release);
@@ -160,7 +134,7 @@ void run_store::append(run& in, std::span<const local_hash> locals) {
   const std::uint32_t wanted = length + narrow(locals.size());
   if (wanted > column->capacity) {
     directory_.expect(in.first_hash);  // for `note_column` below
-    run_column* wider = make_column(rounded(std::max(wanted, length + length / 4)));
+    run_column* wider = count_column(new_column(rounded(std::max(wanted, length + length / 4))).release());
     copy_blocks(*column, length, *wider);
     fill(*wider, length, locals);
     wider->length.store(wanted, std::memory_order_relaxed);
@@ -208,10 +182,24 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
     run* fresh = make_run(behind, first, locals);
     if (behind.in != nullptr) note_child(*behind.in, behind.offset, locals[0].get());
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
-    if (directory_.add(fresh) == fresh) return {fresh, 0, count};
-    if (behind.in != nullptr) behind.in->pins.fetch_sub(run::one_user, std::memory_order_relaxed);  // the caller's pin remains
-    free_run(fresh);
+    if (enter(fresh)) return {fresh, 0, count};
   }
+}
+
+/// Whether a run that nobody knows yet is in the directory now. Else, and when something throws, it is gone: there is another for its hash.
+bool run_store::enter(run* fresh) {
+  const auto drop = [&] {
+    if (fresh->parent != nullptr) fresh->parent->pins.fetch_sub(run::one_user, std::memory_order_relaxed);  // the caller's pin remains
+    free_run(fresh);
+  };
+  try {
+    if (directory_.add(fresh) == fresh) return true;
+  } catch (...) {
+    drop();
+    throw;
+  }
+  drop();
+  return false;
 }
 
 run_stretch run_store::follow(run_place behind, std::span<const local_hash> locals) {
@@ -307,44 +295,6 @@ void run_store::unpin(run* in, std::uint64_t pin) {
   }
 }
 
-held_bits* run_store::open_bits(run& in, std::uint32_t slot, std::uint32_t words) {
-  held_bits* const made = make_bits(slot, words, nullptr);
-  bytes_.add(made->bytes());
-  const std::lock_guard lock(in.lock);
-  made->next.store(in.holes.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  in.holes.store(made, std::memory_order_release);
-  return made;
-}
-
-void run_store::unlink(run& in, const held_bits* bits, held_bits* instead) {
-  std::atomic<held_bits*>* at = &in.holes;
-  while (at->load(std::memory_order_relaxed) != bits) at = &at->load(std::memory_order_relaxed)->next;
-  held_bits* const after = bits->next.load(std::memory_order_relaxed);
-  if (instead != nullptr) instead->next.store(after, std::memory_order_relaxed);
-  at->store(instead != nullptr ? instead : after, std::memory_order_release);
-}
-
-held_bits* run_store::widen_bits(run& in, held_bits* bits, std::uint32_t words) {
-  held_bits* const made = make_bits(bits->slot, words, bits);
-  bytes_.add(made->bytes());
-  {
-    const std::lock_guard lock(in.lock);
-    unlink(in, bits, made);
-  }
-  bytes_.subtract(bits->bytes());
-  retire(bits, free_bits);
-  return made;
-}
-
-void run_store::close_bits(run& in, held_bits* bits) {
-  {
-    const std::lock_guard lock(in.lock);
-    unlink(in, bits, nullptr);
-  }
-  bytes_.subtract(bits->bytes());
-  retire(bits, free_bits);
-}
-
 void run_store::expect_move(const run& in, std::uint32_t length) const {
   const auto blocks = in.blocks();
   if (length < blocks.size()) directory_.expect_change(hash_behind(in, length - 1, local_hash{blocks[length]}));
@@ -357,11 +307,19 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   if (length == 0 || length >= old_length) return length == old_length;
   if (in.holes.load(std::memory_order_acquire) != nullptr) return false;
   // Whoever joins blocks of a run visits it first and looks at the flag then: either the visit is seen here, or the joiner waits for the lock.
-  in.is_being_cut.store(true, std::memory_order_seq_cst);
+  const flag_guard being_cut(in.is_being_cut);
   bool is_free = in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
   if (is_free) {  // cells that have more have records, of which there are none
     const reaching_slots holders = find_reaching(in, length + 1, 2);
     is_free = holders.count == 0 || (holders.count == 1 && holders.last == slot);
+  }
+  column_room room;
+  if (is_free) {  // before anything has changed: once a holder has moved, there is no way back
+    try {
+      room = new_column(rounded(length + 1));
+    } catch (const std::bad_alloc&) {
+      return false;  // blocks are being let go of, mostly, which has to go on without memory
+    }
   }
   if (is_free && slot != no_slot) {
     const std::span tail(reinterpret_cast<const local_hash*>(old->locals()) + length, old_length - length);
@@ -369,18 +327,20 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
     run* const child = make_run({&in, length - 1}, first, tail);
     child->recency.store(in.recency.load(std::memory_order_relaxed), std::memory_order_relaxed);  // what was old stays old
     note_child(in, length - 1, tail[0].get());
-    if (directory_.add(child) == child) {
-      move.before(child);
+    is_free = enter(child);  // else see `follow`: another prefix with the same hash
+    if (is_free) {
+      try {
+        move.before(child);
+      } catch (...) {
+        leave(child);
+        throw;
+      }
       leave(child);
-    } else {  // see `follow`: another prefix with the same hash
-      in.pins.fetch_sub(run::one_user, std::memory_order_relaxed);
-      free_run(child);
-      is_free = false;
     }
   }
   if (is_free) {
     // A new column even where the old one has room: a reader may be comparing blocks of the old one.
-    run_column* const shorter = make_column(rounded(length + 1));
+    run_column* const shorter = count_column(room.release());
     copy_blocks(*old, length, *shorter);
     shorter->length.store(length, std::memory_order_relaxed);
     in.column.store(shorter, std::memory_order_release);
@@ -388,10 +348,9 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
     in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
     directory_.note_column(in);
     blocks_.subtract(old_length - length);
-    drop_column(in, old);
     if (slot != no_slot) move.after();
+    drop_column(in, old);
   }
-  in.is_being_cut.store(false, std::memory_order_release);
   return is_free;
 }
 

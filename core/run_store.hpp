@@ -114,11 +114,13 @@ class run_store {
   [[nodiscard]] run_stretch hang(run_place behind, seq_hash first, std::span<const local_hash> locals);
   void append(run& in, std::span<const local_hash> locals);
   void note_child(run& parent, std::uint32_t offset, std::uint64_t local);
+  [[nodiscard]] bool enter(run* fresh);
   [[nodiscard]] bool cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move);
-  [[nodiscard]] run_column* make_column(std::uint32_t capacity);
+  [[nodiscard]] run_column* count_column(run_column* made);
   void drop_column(run& in, run_column* column);
   void free_run(run* gone);
   void unpin(run* in, std::uint64_t pin);
+  static void free_bits(void* bits);
   void unlink(run& in, const held_bits* bits, held_bits* instead);
   [[nodiscard]] cell_chunk* add_chunk(run& in, std::uint32_t sparse_cells, std::uint32_t slot);
 

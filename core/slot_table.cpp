@@ -83,6 +83,7 @@ std::uint32_t slot_table::take(worker_id worker, medium_id medium) {
 }
 
 void slot_table::give_back(std::uint32_t slot) {
+  std::unique_ptr<returned_slot<state>> returned(new returned_slot<state>{state_, slot});  // first, since it may throw
   {
     state& all = *state_;
     const std::lock_guard lock(all.changing);
@@ -92,7 +93,7 @@ void slot_table::give_back(std::uint32_t slot) {
     }
     all.used.fetch_sub(1, std::memory_order_relaxed);
   }
-  retire(new returned_slot<state>{state_, slot}, returned_slot<state>::free);
+  retire(returned.release(), returned_slot<state>::free);
 }
 
 slot_owner slot_table::owner(std::uint32_t slot) const noexcept {

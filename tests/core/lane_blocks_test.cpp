@@ -47,6 +47,22 @@ store_step child(std::uint64_t parent, std::uint64_t name, std::uint64_t content
   return step;
 }
 
+/// A prompt whose blocks have the same numbers as names and as contents.
+void store_chain(kvc::core::lane_blocks& into, const std::shared_ptr<partition>& home, std::uint64_t first, std::uint64_t count) {
+  std::vector<engine_hash> named;
+  std::vector<local_hash> content;
+  for (std::uint64_t each = first; each < first + count; ++each) {
+    named.emplace_back(each);
+    content.emplace_back(each);
+  }
+  store_command command;
+  command.home = home;
+  command.names = named;
+  command.locals = content;
+  apply_tally nobody_reads;
+  into.store(command, nobody_reads);
+}
+
 struct fixture {
   kvc::core::catalog catalog;
   real_worker worker{me, {}, catalog};
@@ -243,6 +259,38 @@ BOOST_AUTO_TEST_CASE(what_waits_is_forgotten_in_pieces_too) {
   BOOST_TEST(calls > 30U);
   BOOST_TEST(blocks.orphans() == 0U);
   BOOST_TEST(other.orphans() == calls / 8);
+}
+
+BOOST_AUTO_TEST_CASE(clearing_is_charged_for_blocks_that_it_looks_at_in_vain) {
+  // Each block is held twice, so that its name is odd, and there is nothing plain to let go of in any run.
+  constexpr std::uint64_t runs = 1'000;
+  constexpr std::size_t budget = 100;
+  const auto home = std::make_shared<partition>(kvc::test::partition_number(0), kvc::test::test_seed);
+  kvc::core::lane_blocks blocks({.worker = me});
+  for (std::uint64_t each = 0; each < 2 * runs; ++each) store_chain(blocks, home, 1 + each / 2, 1);
+
+  apply_tally counted;
+  std::size_t calls = 1;
+  while (!blocks.clear_some(all_media, {}, budget, counted) && calls < runs) ++calls;
+  BOOST_TEST(calls * budget >= 5 * runs);  // a word of bits for each run, and what goes
+  BOOST_TEST(blocks.names() == 0U);
+  BOOST_TEST(counted.removed == runs);
+}
+
+BOOST_AUTO_TEST_CASE(clearing_comes_to_its_end_with_the_least_budget) {
+  // A long run that is held under odd names in part.
+  const auto home = std::make_shared<partition>(kvc::test::partition_number(0), kvc::test::test_seed);
+  kvc::core::lane_blocks blocks({.worker = me});
+  store_chain(blocks, home, 1, 500);
+  store_chain(blocks, home, 1, 100);
+
+  apply_tally counted;
+  std::size_t calls = 1;
+  while (!blocks.clear_some(all_media, {}, 1, counted) && calls < 10'000) ++calls;
+  BOOST_TEST(calls < 10'000U);
+  BOOST_TEST(blocks.names() == 0U);
+  BOOST_TEST(counted.removed == 500U);
+  BOOST_TEST(home->index().run_count() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(tallies_add_up) {

@@ -1,0 +1,193 @@
+// Every allocation of a store or a removal fails in turn; then the worker is cleared, as a stream does with whatever was thrown, and nothing
+// may be left of it, nor may that take for ever.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "core/catalog.hpp"
+#include "core/lane_blocks.hpp"
+#include "core/quiescence.hpp"
+
+namespace {
+
+/// How many allocations succeed before one fails; below 0: all do.
+long before_failure = -1;
+
+bool fails_now() noexcept { return before_failure >= 0 && before_failure-- == 0; }
+
+void* checked(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// See the linker's option --wrap: calls from the libraries of the product come here.
+extern "C" {
+void* __real_malloc(std::size_t bytes);
+void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
+void* __wrap_malloc(std::size_t bytes) { return fails_now() ? nullptr : __real_malloc(bytes); }
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) { return fails_now() ? nullptr : __real_aligned_alloc(alignment, bytes); }
+}
+
+void* operator new(std::size_t bytes) { return checked(std::malloc(bytes == 0 ? 1 : bytes)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const auto to = static_cast<std::size_t>(alignment);
+  return checked(std::aligned_alloc(to, (bytes + to - 1) / to * to));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+BOOST_AUTO_TEST_SUITE(failed_allocation)
+
+namespace {
+
+using namespace kvc::core;
+
+/// Two workers of one lane.
+struct pair_of_workers {
+  std::shared_ptr<partition> home = std::make_shared<partition>(partition_key{"tenant", "model", "", "", 16}, 7);
+  std::shared_ptr<lane_names> lane = std::make_shared<lane_names>();
+  lane_blocks first{{.worker = worker_id{1}, .lane = lane}};
+  lane_blocks second{{.worker = worker_id{2}, .lane = lane}};
+
+  /// Blocks `from` to `from + count - 1`, behind block `parent`, or else at the beginning. Names and contents have the same numbers.
+  void store(lane_blocks& who, std::uint64_t from, std::uint64_t count, std::uint64_t parent = 0, medium_id medium = medium_id::gpu) {
+    std::vector<engine_hash> names;
+    std::vector<local_hash> locals;
+    for (std::uint64_t each = from; each < from + count; ++each) {
+      names.emplace_back(each);
+      locals.emplace_back(each);
+    }
+    store_command command;
+    command.home = home;
+    command.medium = medium;
+    command.link = parent == 0 ? store_link::root : store_link::parent;
+    command.parent = engine_hash{parent};
+    command.names = names;
+    command.locals = locals;
+    apply_tally tally;
+    who.store(command, tally);
+  }
+  void remove(lane_blocks& who, std::uint64_t name) {
+    const std::vector<engine_hash> names{engine_hash{name}};
+    apply_tally tally;
+    who.remove(names, medium_id::gpu, tally);
+  }
+  [[nodiscard]] static bool clear(lane_blocks& who) {
+    apply_tally tally;
+    for (int calls = 0; calls < 100; ++calls) {
+      if (who.clear_some(all_media, {}, 4'096, tally)) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::uint32_t depth(std::uint32_t worker, std::uint64_t from, std::uint64_t count) const {
+    std::vector<local_hash> query;
+    for (std::uint64_t each = from; each < from + count; ++each) query.emplace_back(each);
+    match_result answer;
+    home->index().match(query, {}, answer);
+    return answer.of(worker_id{worker}).any;
+  }
+};
+
+/// What is done before, and what fails then.
+struct scene {
+  const char* name;
+  std::function<void(pair_of_workers&)> before;
+  std::function<void(pair_of_workers&)> act;
+};
+
+const std::vector<scene>& all_scenes() {
+  using at = pair_of_workers&;
+  static const std::vector<scene> all{
+      {"a first prompt", [](at) {}, [](at p) { p.store(p.first, 1, 100); }},
+      {"a long one", [](at) {}, [](at p) { p.store(p.first, 1, 3'000); }},
+      {"one grows", [](at p) { p.store(p.first, 1, 100); }, [](at p) { p.store(p.first, 1'000, 60, 100); }},
+      {"somebody joins it", [](at p) { p.store(p.first, 1, 100); }, [](at p) { p.store(p.second, 1, 100); }},
+      {"its own end is moved", [](at p) { p.store(p.first, 1, 100); }, [](at p) { p.store(p.first, 1'000, 60, 50); }},
+      {"another's end is moved",
+       [](at p) {
+         p.store(p.first, 1, 100);
+         p.store(p.second, 1, 50);
+       },
+       [](at p) { p.store(p.second, 1'000, 60, 50); }},
+      {"a branch",
+       [](at p) {
+         p.store(p.first, 1, 100);
+         p.store(p.second, 1, 100);
+       },
+       [](at p) { p.store(p.first, 1'000, 60, 50); }},
+      {"a hole", [](at p) { p.store(p.first, 1, 100); }, [](at p) { p.remove(p.first, 50); }},
+      {"further copies", [](at p) { p.store(p.first, 1, 100); }, [](at p) { p.store(p.first, 1, 100); }},
+      {"another medium", [](at p) { p.store(p.first, 1, 100); }, [](at p) { p.store(p.first, 1, 100, 0, medium_id::cpu); }},
+      {"copies on two media",
+       [](at p) {
+         p.store(p.first, 1, 20);
+         p.store(p.first, 1, 20, 0, medium_id::cpu);
+       },
+       [](at p) { p.store(p.first, 1, 20); }},
+      {"names that move", [](at p) { p.store(p.first, 1, 20); }, [](at p) { p.store(p.first, 10, 20); }},
+      {"orphans that join", [](at p) { p.store(p.first, 50, 20, 49); }, [](at p) { p.store(p.first, 1, 49); }},
+      {"an end that is let go of",
+       [](at p) {
+         p.store(p.first, 1, 100);
+         p.store(p.first, 1, 20);
+       },
+       [](at p) {
+         for (std::uint64_t name = 100; name > 20; --name) p.remove(p.first, name);
+       }},
+  };
+  return all;
+}
+
+/// Whether allocation number `number` of a scene failed.
+bool fail(const scene& of, long number) {
+  pair_of_workers here;
+  of.before(here);
+  bool has_failed = false;
+  before_failure = number;
+  try {
+    of.act(here);
+  } catch (const std::bad_alloc&) {
+    has_failed = true;
+  }
+  before_failure = -1;
+  if (!has_failed) return false;
+
+  BOOST_TEST_CONTEXT(of.name << ", allocation " << number) {
+    for (lane_blocks* who : {&here.first, &here.second}) {
+      BOOST_REQUIRE(pair_of_workers::clear(*who));
+      BOOST_TEST(who->names() == 0U);
+      BOOST_TEST(who->orphans() == 0U);
+      BOOST_TEST(who->held_on(medium_id::gpu) == 0U);
+    }
+    BOOST_TEST(here.home->index().run_count() == 0U);
+    BOOST_TEST(here.home->index().blocks() == 0U);
+    BOOST_TEST(here.home->index().slots().used() == 0U);
+    BOOST_TEST(here.home->entries().sum() == 0U);
+    for (lane_blocks* who : {&here.first, &here.second}) here.store(*who, 1, 120);
+    for (const std::uint32_t worker : {1U, 2U}) BOOST_TEST(here.depth(worker, 1, 120) == 120U);
+  }
+  return true;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_of_a_worker_that_is_cleared_after_a_failed_allocation) {
+  for (const scene& each : all_scenes()) {
+    long number = 0;
+    while (fail(each, number)) ++number;
+    BOOST_TEST_MESSAGE(each.name << ": " << number << " allocations");
+    (void)collect_retired();
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
