@@ -9,6 +9,8 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/lane_map.hpp"
@@ -48,6 +50,19 @@ struct fleet_service::state {
   struct entry {
     std::shared_ptr<const service_info> info;
     listener_pointer listener;
+    std::shared_ptr<asio::steady_timer> settled;  ///< over when whoever has listed it is done with it, and with what was listed before
+  };
+  /// Says so, however that ends.
+  class settling {
+   public:
+    explicit settling(asio::io_context& control) : over_(std::make_shared<asio::steady_timer>(control, asio::steady_timer::time_point::max())) {}
+    settling(const settling&) = delete;
+    settling& operator=(const settling&) = delete;
+    ~settling() { over_->expires_at(asio::steady_timer::time_point::min()); }
+    [[nodiscard]] const std::shared_ptr<asio::steady_timer>& over() const noexcept { return over_; }
+
+   private:
+    std::shared_ptr<asio::steady_timer> over_;
   };
 
   state(runtime& all_lanes, zmq_engine& zmq, core::catalog& partitions, core::medium_table& words, stream_settings with,
@@ -114,6 +129,14 @@ struct fleet_service::state {
               {{"service", key_text(ended.info->registration.worker)}, {"endpoint", ended.info->registration.endpoint}});
   }
 
+  /// The same, and of what it has taken the place of: nothing of that may be found any more once somebody has been answered.
+  asio::awaitable<void> end_wholly(entry ended) {
+    const auto settled = ended.settled;
+    if (ended.listener) co_await end(std::move(ended));  // else `add` ends it when its lane has made it
+    boost::system::error_code rung;
+    co_await settled->async_wait(asio::redirect_error(asio::use_awaitable, rung));
+  }
+
   asio::awaitable<result<added>> add(core::registration wanted, std::string new_medium) {
     added outcome;
     std::optional<entry> old;
@@ -160,7 +183,8 @@ struct fleet_service::state {
     // Listed before the first suspension, so that a second call for the same key sees it; the listener follows when its lane has made it.
     const core::worker_key key = wanted.worker;
     const std::shared_ptr<const service_info> listed_as = std::move(made);
-    entries.insert_or_assign(key, entry{listed_as, nullptr});
+    const settling until_done(lanes->at(0).context);
+    entries.insert_or_assign(key, entry{listed_as, nullptr, until_done.over()});
     lane& home = lanes->at(info.lane);
     listener_pointer listener;
     std::exception_ptr failed;
@@ -195,10 +219,10 @@ struct fleet_service::state {
     if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) {
       listed->second.listener = std::move(listener);
     } else {  // removed or replaced while its lane was making it
-      entry late{listed_as, std::move(listener)};  // by name: g++ 12 destroys such a temporary twice when it is within a co_await
+      entry late{listed_as, std::move(listener), nullptr};  // by name: g++ 12 destroys such a temporary twice when it is within a co_await
       co_await end(std::move(late));
     }
-    if (old && old->listener) co_await end(*std::move(old));
+    if (old) co_await end_wholly(*std::move(old));
     co_return outcome;
   }
 
@@ -214,11 +238,11 @@ struct fleet_service::state {
         continue;
       }
       keys.push_back(key);
-      if (each->second.listener) ending.push_back(each->second);  // else `add` ends it when its lane has made it
+      ending.push_back(each->second);
       each = entries.erase(each);
     }
     if (!keys.empty()) publish();
-    for (entry& each : ending) co_await end(std::move(each));
+    for (entry& each : ending) co_await end_wholly(std::move(each));
     co_return keys;
   }
 
