@@ -246,6 +246,7 @@ class lane_blocks {
   void begin_dump(dump_cursor& at) const;
   [[nodiscard]] bool is_told(std::uint16_t home, const dump_cursor& at) const;
   void dump_waiting(engine_hash name, const dump_cursor& at, dump_slice& into) const;
+  [[nodiscard]] bool find_runs(dump_cursor& at, std::size_t budget, std::size_t& spent) const;
   static void find_run(run* held, std::uint16_t home, dump_cursor& at, std::size_t& spent);
   void dump_chain(run* held, dump_cursor& at, dump_slice& into) const;
   void dump_run(run* told, dump_cursor& at, dump_slice& into) const;

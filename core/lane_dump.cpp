@@ -9,6 +9,8 @@
 namespace kvc::core {
 namespace {
 
+constexpr std::size_t blocks_per_run = 8;  ///< that are told in the time in which a run is found, or let go of, roughly
+
 std::uint32_t size_of(std::size_t count) noexcept {
   return static_cast<std::uint32_t>(count);
 }
@@ -84,24 +86,13 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
       dump_waiting(at.waiting_[at.next_], at, into);
     }
     // Not before: whoever has found its place up to now is in a run.
-    at.holdings_ = holdings_.used();
-    at.moves_ = holdings_.moves();
-    at.seen_.reserve(at.holdings_.size());
     next_step(step::finding);
+    at.holdings_ = holdings_.end();
+    at.moves_ = holdings_.moves();
   }
   // How far a path must reach is known when all that stands behind it is.
   if (at.now_ == step::finding) {
-    for (; at.next_ < at.holdings_.size(); ++at.next_, ++spent) {
-      if (spent >= budget) return false;
-      const holding& held = holdings_.at(at.holdings_[at.next_]);
-      if (held.in != nullptr && is_told(held.home, at)) find_run(held.in, held.home, at, spent);
-      // Blocks that moved to another run meanwhile are found on another round; those of runs found already do not move any more.
-      if (at.next_ + 1 == at.holdings_.size() && at.moves_ != holdings_.moves()) {
-        at.holdings_ = holdings_.used();
-        at.moves_ = holdings_.moves();
-        at.next_ = static_cast<std::size_t>(-1);  // the loop goes on with the first
-      }
-    }
+    if (!find_runs(at, budget, spent)) return false;
     next_step(step::paths);
   }
   if (at.now_ == step::paths) {
@@ -122,7 +113,7 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
     }
     for (const engine_hash name : names) dump_odd(name, *odd_.find(name), at, into);
   }
-  for (; !at.runs_.empty(); ++spent) {
+  for (; !at.seen_.empty(); spent += blocks_per_run) {
     if (spent >= budget) return false;
     at.let_go_of_last();
   }
@@ -138,25 +129,51 @@ void lane_blocks::dump_waiting(engine_hash name, const dump_cursor& at, dump_sli
   for (const auto& [medium, count] : lost.copies) into.waiting_copies.push_back({medium, count});
 }
 
+/// Finds the runs of all holdings. False when the budget was used up before.
+///
+/// Blocks may move to another run meanwhile, under a number that the walk has passed. So each slice looks first at where they went since
+/// the last one, whatever the budget, and the walk always comes on. Blocks of runs that are found already do not move any more.
+bool lane_blocks::find_runs(dump_cursor& at, std::size_t budget, std::size_t& spent) const {
+  const auto look_at = [&](std::uint32_t which) {
+    const holding& held = holdings_.at(which);
+    if (held.in == nullptr || !is_told(held.home, at)) return;
+    find_run(held.in, held.home, at, spent);
+    spent += blocks_per_run;
+  };
+  if (holdings_.moves() - at.moves_ > lane_holdings::moves_kept) {  // nobody knows all of them any more
+    at.next_ = 0;
+    at.holdings_ = holdings_.end();
+    at.moves_ = holdings_.moves();
+  }
+  while (at.moves_ != holdings_.moves()) look_at(holdings_.moved_to(at.moves_++));
+  // From the oldest up: a run is mostly held before what stands behind it, so that a long chain need not be told at once.
+  for (; at.next_ < at.holdings_; ++at.next_, ++spent) {
+    if (spent >= budget) return false;
+    look_at(static_cast<std::uint32_t>(at.next_));
+  }
+  return true;
+}
+
 void lane_blocks::find_run(run* held, std::uint16_t home, dump_cursor& at, std::size_t& spent) {
-  dump_cursor::seen& entry = at.seen_[held];
+  dump_cursor::seen& entry = at.note(held);
   entry.home = home;
   if (entry.is_pinned) return;
   at.runs_.push_back(held);
   held->pins.fetch_add(run::one_visit, std::memory_order_relaxed);  // the holding pins it until here
   entry.is_pinned = true;
   for (const run* child = held; child->parent != nullptr; child = child->parent, ++spent) {
-    const auto [behind, is_new] = at.seen_.try_emplace(child->parent);
-    behind->second.home = home;
-    behind->second.needed = std::max(behind->second.needed, child->parent_offset + 1U);
-    if (!is_new) break;  // then those before it are known as well
+    const std::size_t before = at.seen_.size();
+    dump_cursor::seen& behind = at.note(child->parent);
+    behind.home = home;
+    behind.needed = std::max(behind.needed, child->parent_offset + 1U);
+    if (at.seen_.size() == before) break;  // it is known, and those before it are as well
   }
 }
 
 /// Tells a run after all it stands behind.
 void lane_blocks::dump_chain(run* held, dump_cursor& at, dump_slice& into) const {
   std::vector<run*> chain;
-  for (run* each = held; each != nullptr && at.seen_.at(each).number == dump_slice::no_path; each = each->parent) chain.push_back(each);
+  for (run* each = held; each != nullptr && at.of(each).number == dump_slice::no_path; each = each->parent) chain.push_back(each);
   while (!chain.empty()) {
     dump_run(chain.back(), at, into);
     chain.pop_back();
@@ -164,7 +181,7 @@ void lane_blocks::dump_chain(run* held, dump_cursor& at, dump_slice& into) const
 }
 
 void lane_blocks::dump_run(run* told, dump_cursor& at, dump_slice& into) const {
-  dump_cursor::seen& entry = at.seen_.at(told);
+  dump_cursor::seen& entry = at.of(told);
   boost::container::small_vector<const holding*, 4> parts;
   std::uint32_t length = entry.needed;
   for (unsigned rest = holdings_.media(); rest != 0; rest &= rest - 1) {
@@ -185,7 +202,7 @@ void lane_blocks::dump_run(run* told, dump_cursor& at, dump_slice& into) const {
   path.count = length;
   path.first_hash = told->first_hash;
   if (told->parent != nullptr) {
-    path.parent = at.seen_.at(told->parent).number;
+    path.parent = at.of(told->parent).number;
     path.parent_offset = told->parent_offset;
     path.parent_hash = seq_hash_at(*told->parent, told->parent_offset, at.homes_[entry.home]->seed());
   }
@@ -213,9 +230,9 @@ void lane_blocks::dump_odd(engine_hash name, const copies& all, const dump_curso
     told.medium = each.medium;
     told.count = each.count;
     if (stands.where.in != nullptr) {
-      const auto path = at.seen_.find(stands.where.in);
-      if (path == at.seen_.end() || stands.where.offset >= path->second.told) continue;  // stored since the dump began
-      told.path = path->second.number;
+      const dump_cursor::seen* const path = at.find(stands.where.in);
+      if (path == nullptr || stands.where.offset >= path->told) continue;  // stored since the dump began
+      told.path = path->number;
       told.offset = stands.where.offset;
       told.base = stands.where.in->base + told.offset;
       told.block = seq_hash_at(*stands.where.in, told.offset, at.homes_[stands.home]->seed());

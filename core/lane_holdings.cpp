@@ -332,13 +332,4 @@ void lane_holdings::release_odd(std::uint32_t which, std::uint32_t offset) {
   if (!in.more) trim(in);
 }
 
-std::vector<std::uint32_t> lane_holdings::used() const {
-  std::vector<std::uint32_t> all;
-  all.reserve(size());
-  for (std::uint32_t which = 0; which < end(); ++which) {
-    if (all_[which].in != nullptr) all.push_back(which);
-  }
-  return all;
-}
-
 }  // namespace kvc::core

@@ -146,10 +146,12 @@ class lane_holdings {
   /// While frozen, other workers cannot make these holdings change (see make_way).
   void freeze(bool is_frozen) noexcept { is_frozen_ = is_frozen; }
 
-  /// How often blocks have gone from one holding to another: a list made by `used` before may lack the other one.
+  /// How often blocks have gone from one holding to another, whose number a walk over all of them may have passed already.
   [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
 
-  [[nodiscard]] std::vector<std::uint32_t> used() const;
+  /// Which holding they went to, in move number `move`, of the last `moves_kept`. It may have been closed, and its number used again.
+  [[nodiscard]] std::uint32_t moved_to(std::uint64_t move) const noexcept { return moved_to_[move % moves_kept]; }
+  static constexpr std::uint64_t moves_kept = 1'024;
   /// One past the highest number of a holding ever in use; unused ones have no run.
   [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
   [[nodiscard]] std::size_t size() const noexcept { return in_use_; }
@@ -180,6 +182,7 @@ class lane_holdings {
   void trim(holding& of);
   void forget_names_behind(const run_store& store, const run& in, std::uint32_t length);
   void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
+  void prepare_move();
   [[nodiscard]] bool note_holding(run* in, medium_id medium, std::uint32_t which);
   void forget_holding(const holding& closed);
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
@@ -202,6 +205,7 @@ class lane_holdings {
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
   bookmark stored_;   ///< stored last
+  std::vector<std::uint32_t> moved_to_;  ///< by move, the newest in place of the one `moves_kept` before it
   bookmark removed_;  ///< found last for a removal
   std::uint32_t last_trunk_ = none;  ///< in which a parent was found last that stood beside nothing: often a prompt that many begin with
   mutable std::uint32_t last_found_ = none;  ///< by its block; a guess where a store will go on

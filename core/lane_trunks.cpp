@@ -71,6 +71,12 @@ void lane_holdings::cut_dead_end(holding& of, std::uint32_t old_cutoff) {
   forget_names_behind(*of.store, in, needed);
 }
 
+/// Makes room for noting one more move: few workers ever have many.
+void lane_holdings::prepare_move() {
+  constexpr std::uint64_t at_first = 16;
+  if (moves_ == moved_to_.size() && moves_ < moves_kept) moved_to_.resize(std::max(moves_ * 2, at_first));
+}
+
 void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits) {
   const std::uint32_t which = is_frozen_ ? none : find(&from, medium);
   if (which == none || all_[which].more || all_[which].slot != slot || all_[which].cutoff <= length) return;
@@ -80,9 +86,11 @@ void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t l
   const std::uint32_t count = all_[which].cutoff - length;
   const std::uint64_t space = old.space;
   names_->prefetch(space, {old.names + (length - old.first), count});
+  prepare_move();
+  std::uint32_t moved = none;
   run_store::tail_move move;
   move.before = [&](run* child) {
-    const std::uint32_t moved = open(store, child, all_[which].home, medium);
+    moved = open(store, child, all_[which].home, medium);
     try {
       all_[moved].list = names_->open(child, space, 0);
       ++names_->at(all_[moved].list).users;
@@ -98,7 +106,7 @@ void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t l
     all_[which].cutoff = length;
     publish(all_[which]);
   };
-  if (store.try_move_tail(from, length, visits, slot, move)) ++moves_;
+  if (store.try_move_tail(from, length, visits, slot, move)) moved_to_[moves_++ % moves_kept] = moved;
 }
 
 }  // namespace kvc::core

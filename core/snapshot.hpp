@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include "core/catalog.hpp"
+#include "core/gradual_map.hpp"
 #include "core/ids.hpp"
 #include "core/medium.hpp"
 #include "core/name_map.hpp"
@@ -104,7 +104,7 @@ struct dump_slice {
 /// How far the dump of one worker has come; see lane_blocks::dump_some.
 ///
 /// The runs that are still to be told are pinned, so that the cursor survives whatever is stored and removed between two slices, and also
-/// the worker itself. Costs some 40 bytes per run while it lives.
+/// the worker itself. Costs some 60 bytes per run while it lives.
 /// Lane: the worker's while it is used; may be destroyed anywhere, which takes some time per run when the dump was broken off.
 class dump_cursor {
  public:
@@ -121,6 +121,7 @@ class dump_cursor {
 
   enum class step : std::uint8_t { begin, waiting, finding, paths, odd_names, letting_go };
   struct seen {
+    run* in = nullptr;
     std::uint32_t needed = 0;                    ///< blocks that children stand behind
     std::uint32_t number = dump_slice::no_path;  ///< once told
     std::uint32_t told = 0;                      ///< blocks told
@@ -128,19 +129,26 @@ class dump_cursor {
     bool is_pinned = false;
   };
 
+  /// Null for a run that has not been found, nor stands before one that has.
+  [[nodiscard]] const seen* find(const run* which) const noexcept;
+  [[nodiscard]] seen& of(const run* which) noexcept { return const_cast<seen&>(*find(which)); }
+  /// The same, made when there is none.
+  [[nodiscard]] seen& note(run* which);
   void let_go_of_last();
 
   dump_filter only_;
   step now_ = step::begin;
   worker_id of_{};  ///< whose blocks are told, once begun
   std::vector<std::shared_ptr<partition>> homes_;
-  std::vector<bool> is_wanted_;                       ///< by home
-  std::vector<engine_hash> waiting_;                  ///< to be told
-  std::vector<std::uint32_t> holdings_;               ///< whose runs are to be found
-  std::uint64_t moves_ = 0;               ///< see lane_holdings::moves
-  std::vector<run*> runs_;                            ///< held; each pinned once
-  boost::unordered_flat_map<const run*, seen> seen_;  ///< those and the runs they stand behind
-  std::size_t next_ = 0;                              ///< in whichever list the step walks
+  std::vector<bool> is_wanted_;       ///< by home
+  std::vector<engine_hash> waiting_;  ///< to be told
+  std::uint32_t holdings_ = 0;        ///< one past the highest number of those to be looked at
+  std::uint64_t moves_ = 0;           ///< looked at; see lane_holdings::moves
+  // There may be a million runs: nothing of them is kept in one piece that has to grow.
+  std::deque<run*> runs_;                      ///< held; each pinned once
+  std::deque<seen> seen_;                      ///< those and the runs they stand behind
+  gradual_map numbers_{arena_kind::holdings};  ///< by run, which of the seen it is
+  std::size_t next_ = 0;                       ///< in whatever the step walks
   name_walk odd_names_;
   std::uint32_t paths_told_ = 0;
 };

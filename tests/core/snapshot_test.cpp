@@ -75,6 +75,36 @@ BOOST_AUTO_TEST_CASE(a_slice_is_no_larger_than_its_budget_and_a_run) {
   BOOST_TEST(blocks == 40U * 100 + long_chain);
 }
 
+BOOST_AUTO_TEST_CASE(a_dump_ends_and_misses_nothing_though_chains_part_all_the_time) {
+  // A chain that parts takes its end along into another run, which the dump may have been past already.
+  constexpr std::uint64_t chains = 1'000;
+  constexpr std::uint32_t length = 20;
+  constexpr std::size_t budget = 500;
+  constexpr std::size_t most_slices = 300;  ///< for some 40,000 names and local hashes, all runs once, and as many to let go of
+  const auto first_of = [](std::uint64_t which) { return which * 1'000; };
+  real_subject from;
+  from.add(told, {});
+  for (std::uint64_t i = 1; i <= chains; ++i) from.store(told, from_root(chain(first_of(i), length)));
+
+  worker_dump all;
+  dump_cursor at;
+  std::uint64_t parted = 0;
+  while (!from.worker(told).blocks().dump_some(at, budget, all.slices.emplace_back())) {
+    BOOST_REQUIRE(all.slices.size() < most_slices);
+    parted = parted % chains + 1;
+    store_step other_end = from_root(chain(first_of(parted) + 500, 4));
+    other_end.how = link::parent;
+    other_end.parent = engine_hash{1'000'000 + first_of(parted) + 15};
+    from.store(told, other_end);
+  }
+  for (const auto& each : at.homes()) all.homes.push_back(each->key());
+  real_subject to;
+  to.add(told, {});
+  to.worker(told).load(all);
+
+  for (std::uint64_t i = 1; i <= chains; ++i) BOOST_TEST(to.depth(0, told, all_media, chain(first_of(i), length)) == length);
+}
+
 BOOST_AUTO_TEST_CASE(a_filter_leaves_other_partitions_out) {
   // One partition of a worker that is in several.
   real_subject from;
