@@ -24,7 +24,10 @@ lane_blocks::~lane_blocks() {
   while (!clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads)) continue;
   // A clearing that was under way may have been a narrower one, which the loop above only finished.
   while (known_ != 0) (void)clear_some(all_media, {}, std::numeric_limits<std::size_t>::max(), nobody_reads);
-  while (!waiting_.empty()) forget_orphan(waiting_.begin()->first);  // the line may be longer-lived
+  name_walk at;
+  for (std::vector<engine_hash> names; waiting_.next_bucket(at, names);) {
+    for (const engine_hash name : names) forget_orphan(name);  // the line may be longer-lived
+  }
 }
 
 std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
@@ -48,7 +51,10 @@ std::uint16_t lane_blocks::home_index(const std::shared_ptr<partition>& home) {
 }
 
 void lane_blocks::collect_homes(std::set<const partition*>& busy) const {
-  for (const auto& [name, lost] : waiting_) busy.insert(homes_[lost.home].get());
+  name_walk at;
+  for (std::vector<engine_hash> names; waiting_.next_bucket(at, names);) {
+    for (const engine_hash name : names) busy.insert(homes_[waiting_.find(name)->home].get());
+  }
   for (std::size_t i = 0; i < homes_.size(); ++i) {
     if (entries_[i]->entries.get() != 0) busy.insert(homes_[i].get());
   }

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,7 +23,6 @@
 #include "core/name_map.hpp"
 #include "core/orphan_line.hpp"
 #include "core/snapshot.hpp"
-#include "core/spread.hpp"
 #include "core/store_command.hpp"
 
 namespace kvc::core {
@@ -266,9 +264,9 @@ class lane_blocks {
   bool is_clearing_ = false;
   std::uint32_t holdings_to_clear_ = 0;  ///< the clearing under way has still to look at those below this number
   name_walk odd_to_clear_;
-  std::size_t orphans_to_clear_ = 0;     ///< and at orphans from this bucket on
+  name_walk orphans_to_clear_;
   eviction_walk evicting_;
-  std::unordered_map<engine_hash, orphan, name_spread> waiting_;
+  name_map<orphan> waiting_;
   /// A parent's name with that of an orphan behind it. In order, since after a loss all branches wait behind one shared prompt, and each of
   /// them is found by itself when it is given up.
   std::set<std::pair<engine_hash, engine_hash>> children_;

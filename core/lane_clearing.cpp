@@ -17,7 +17,7 @@ bool lane_blocks::clear_some(media_mask which, std::span<const partition* const>
     holdings_.freeze(true);  // no others come meanwhile
     holdings_to_clear_ = holdings_.end();
     odd_to_clear_ = {};
-    orphans_to_clear_ = 0;
+    orphans_to_clear_ = {};
   }
   while (holdings_to_clear_ != 0 && holdings_.size() != 0) {
     if (budget == 0) return false;
@@ -95,23 +95,22 @@ std::size_t lane_blocks::clear_odd(engine_hash name, media_mask which, std::span
   return listed;
 }
 
-/// By buckets: other workers of the stream may give up orphans of this one between two calls, but none comes, so that no bucket moves.
+/// By buckets: other workers of the stream may give up orphans of this one between two calls.
 bool lane_blocks::clear_orphans(media_mask which, std::span<const partition* const> only, std::size_t& budget) {
   constexpr std::size_t buckets_per_name = 16;  // that are looked at in the time in which a name is forgotten, roughly
   std::vector<engine_hash> names;
-  for (; !waiting_.empty() && orphans_to_clear_ < waiting_.bucket_count(); ++orphans_to_clear_) {
+  for (std::size_t buckets = 1; !waiting_.empty(); ++buckets) {
     if (budget == 0) return false;
-    names.clear();
-    for (auto each = waiting_.begin(orphans_to_clear_); each != waiting_.end(orphans_to_clear_); ++each) {
-      if (is_among(each->second.home, only)) names.push_back(each->first);
-    }
+    if (!waiting_.next_bucket(orphans_to_clear_, names)) break;
     for (const engine_hash name : names) {
-      auto& media = waiting_.at(name).copies;
+      orphan& lost = *waiting_.find(name);
+      if (!is_among(lost.home, only)) continue;
+      auto& media = lost.copies;
       const auto gone = std::ranges::remove_if(media, [&](const auto& each) { return (mask_of(each.first) & which) != 0; });
       media.erase(gone.begin(), gone.end());
       if (media.empty()) forget_orphan(name);
     }
-    budget -= std::min(budget, names.size() + (orphans_to_clear_ % buckets_per_name == 0 ? 1 : 0));
+    budget -= std::min(budget, names.size() + (buckets % buckets_per_name == 0 ? 1 : 0));
   }
   return true;
 }

@@ -121,9 +121,9 @@ bool lane_blocks::dump_some(dump_cursor& at, std::size_t budget, dump_slice& int
 }
 
 void lane_blocks::dump_waiting(engine_hash name, const dump_cursor& at, dump_slice& into) const {
-  const auto found = waiting_.find(name);
-  if (found == waiting_.end()) return;
-  const orphan& lost = found->second;
+  const orphan* const found = waiting_.find(name);
+  if (found == nullptr) return;
+  const orphan& lost = *found;
   if (!is_told(lost.home, at)) return;
   into.waiting.push_back({name, lost.parent, lost.local, lost.home, size_of(into.waiting_copies.size()), size_of(lost.copies.size())});
   for (const auto& [medium, count] : lost.copies) into.waiting_copies.push_back({medium, count});

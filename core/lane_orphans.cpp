@@ -15,7 +15,7 @@ constexpr std::size_t kept_arrivals = 1'024;  ///< room on the list that is kept
 }  // namespace
 
 void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally& tally) {
-  const auto media = waiting_.at(name).copies;
+  const auto media = waiting_.find(name)->copies;
   forget_orphan(name);
   for (const auto& [medium, count] : media) (void)put(name, where, medium, count, tally);
   explain(name, where);
@@ -23,9 +23,9 @@ void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally
 }
 
 boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> lane_blocks::take_placeholders(engine_hash name) {
-  const auto lost = waiting_.find(name);
-  if (lost == waiting_.end() || lost->second.parent) return {};
-  auto copies = std::move(lost->second.copies);
+  orphan* const lost = waiting_.find(name);
+  if (lost == nullptr || lost->parent) return {};
+  auto copies = std::move(lost->copies);
   forget_orphan(name);
   return copies;
 }
@@ -59,14 +59,14 @@ std::optional<engine_hash> lane_blocks::next_waiting(arrival& behind, std::size_
     const engine_hash name = child->second;
     behind.next_child = engine_hash{name.get() + 1};
     behind.is_last = behind.next_child == engine_hash{0};
-    if (waiting_.at(name).home == behind.here.home) return name;
+    if (waiting_.find(name)->home == behind.here.home) return name;
   }
   return std::nullopt;
 }
 
 void lane_blocks::join_waiting(engine_hash first, const place& at, apply_tally& tally) {
-  const auto self = waiting_.find(first);
-  if (self != waiting_.end() && (!self->second.parent || self->second.home == at.home)) place_orphan(first, at, tally);
+  const orphan* const self = waiting_.find(first);
+  if (self != nullptr && (!self->parent || self->home == at.home)) place_orphan(first, at, tally);
   if (is_awaited(first)) arrive(first, at);
 }
 
@@ -87,7 +87,7 @@ bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
       continue;
     }
     const place here = behind.here;
-    const local_hash local = waiting_.at(*child).local;
+    const local_hash local = waiting_.find(*child)->local;
     run_store& runs = runs_of(here.home);
     if (here.where.in == nullptr) {
       const place next{{}, roll(here.block, local, runs.seed()), here.home};
@@ -113,9 +113,9 @@ bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
 
 void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium) {
   if (waiting_.empty()) return;
-  const auto lost = waiting_.find(name);
-  if (lost == waiting_.end() || !lost->second.parent || lost->second.home == home) return;
-  auto& media = lost->second.copies;
+  orphan* const lost = waiting_.find(name);
+  if (lost == nullptr || !lost->parent || lost->home == home) return;
+  auto& media = lost->copies;
   const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
   if (on_medium == media.end()) return;
   media.erase(on_medium);
@@ -149,8 +149,8 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
     ++tally.dropped_orphans;
     return;
   }
-  auto existing = waiting_.find(name);
-  if (existing == waiting_.end()) {
+  orphan* existing = waiting_.find(name);
+  if (existing == nullptr) {
     while (ages_->is_full()) {
       const orphan_line::entry oldest = ages_->all().front();
       oldest.of->forget_orphan(oldest.name);
@@ -158,10 +158,11 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
     }
     found.age = ages_->add(*this, name);
     if (found.parent) children_.emplace(*found.parent, name);
-    existing = waiting_.emplace(name, std::move(found)).first;
+    existing = &waiting_[name];
+    *existing = std::move(found);
     ++tally.orphaned;
   } else {
-    orphan& known = existing->second;
+    orphan& known = *existing;
     ages_->renew(known.age);
     if (found.parent) {  // the newest word about its place counts
       if (known.parent != found.parent) {
@@ -173,7 +174,7 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
       known.home = found.home;
     }
   }
-  auto& media = existing->second.copies;
+  auto& media = existing->copies;
   const auto same = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
   if (same == media.end()) {
     media.emplace_back(medium, 1);
@@ -188,10 +189,10 @@ void lane_blocks::unlink_from_parent(engine_hash child, const orphan& which) {
 }
 
 void lane_blocks::forget_orphan(engine_hash name) {
-  const auto found = waiting_.find(name);
-  unlink_from_parent(name, found->second);
-  ages_->remove(found->second.age);
-  waiting_.erase(found);
+  const orphan& found = *waiting_.find(name);
+  unlink_from_parent(name, found);
+  ages_->remove(found.age);
+  waiting_.erase(name);
 }
 
 }  // namespace kvc::core

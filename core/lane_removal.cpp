@@ -92,8 +92,8 @@ void lane_blocks::remove_one(engine_hash name, medium_id medium, const removal_s
       return;
     }
   }
-  if (const auto lost = waiting_.find(name); lost != waiting_.end()) {
-    auto& media = lost->second.copies;
+  if (orphan* const lost = waiting_.find(name); lost != nullptr) {
+    auto& media = lost->copies;
     const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
     if (on_medium != media.end()) {
       if (options_.copy_counting && --on_medium->second != 0) return;

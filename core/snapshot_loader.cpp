@@ -168,9 +168,9 @@ void snapshot_loader::wait(const dump_slice& slice, const dump_slice::waiting_na
     if (is_odd_there || is_plain_there) continue;  // it has found its place while the dump was made
     command.medium = medium;
     into_->store(command, tally);
-    const auto lost = into_->waiting_.find(told.name);
-    if (lost == into_->waiting_.end() || !into_->options_.copy_counting) continue;
-    auto& copies = lost->second.copies;
+    lane_blocks::orphan* const lost = into_->waiting_.find(told.name);
+    if (lost == nullptr || !into_->options_.copy_counting) continue;
+    auto& copies = lost->copies;
     const auto kept = std::ranges::find(copies, medium, &std::pair<medium_id, std::uint32_t>::first);
     if (kept != copies.end()) kept->second = count;
   }

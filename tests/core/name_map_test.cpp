@@ -83,6 +83,48 @@ BOOST_AUTO_TEST_CASE(a_walk_meets_all_that_stays_whatever_comes_meanwhile) {
   for (std::uint64_t name = 0; name < 10'000; ++name) BOOST_TEST_REQUIRE(met.contains(name));
 }
 
+BOOST_AUTO_TEST_CASE(it_never_grows_in_one_piece) {
+  // What has moved is met again by a walk, so that this tells how much moved when a name came.
+  constexpr std::size_t most_moved = 1'100;
+  for (const std::uint64_t many : {16'000U, 300'000U}) {
+    name_map<int> map;
+    for (std::uint64_t name = 0; name < many; ++name) map[engine_hash{name}] = 0;
+    std::vector<bool> met(many);
+    std::size_t seen = 0;
+    std::size_t repeated = 0;
+    name_walk at;
+    std::uint64_t fresh = many;
+    for (std::vector<engine_hash> names; map.next_bucket(at, names);) {
+      for (const engine_hash each : names) {
+        if (each.get() >= many) continue;
+        if (met[each.get()]) ++repeated;
+        met[each.get()] = true;
+        ++seen;
+      }
+      if (seen < many / 2) continue;
+      for (; fresh < many * 2; ++fresh) {  // all parts grow, that in hand may do so once or twice
+        map[engine_hash{fresh}] = 0;
+      }
+    }
+    BOOST_TEST(repeated <= most_moved);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_map_of_names_that_agree_by_intention_is_a_map) {
+  // Whoever knew the secret could choose names of one part; then it is slow, but no list of parts takes all memory.
+  std::vector<std::uint64_t> names;
+  for (std::uint64_t name = 0; names.size() < 3'000; ++name) {
+    if (kvc::core::spread(name) >> 52 == 0) names.push_back(name);
+  }
+  name_map<int> map;
+  for (const std::uint64_t name : names) map[engine_hash{name}] = 1;
+  BOOST_TEST(map.size() == names.size());
+  for (const std::uint64_t name : names) BOOST_TEST_REQUIRE(map.contains(engine_hash{name}));
+  BOOST_TEST(all_of(map).size() == names.size());
+  for (const std::uint64_t name : names) map.erase(engine_hash{name});
+  BOOST_TEST(map.empty());
+}
+
 BOOST_AUTO_TEST_CASE(chosen_names_do_not_fall_together) {
   // A table of the standard library has a prime number of buckets, which is no secret: multiples of it would all be in one.
   constexpr std::uint64_t buckets = 85'229;
