@@ -1,5 +1,6 @@
 #include "core/quiescence.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,9 @@ namespace {
 
 constexpr std::uint64_t outside = 0;
 constexpr std::size_t retired_per_collection = 128;  ///< looking at every thread's slot is paid for by this many objects
+/// A scope that was open for long may leave any number behind: no more of them go at once than take some 20 us ...
+constexpr std::size_t freed_per_collection = 512;
+constexpr std::size_t retired_while_more_wait = 16;  ///< ... but the next ones soon, many more than come meanwhile
 
 struct retired_object {
   void* object;
@@ -51,14 +55,17 @@ struct domain {
     epoch.compare_exchange_strong(now, now + 1, std::memory_order_seq_cst);
   }
 
-  /// Frees what was retired at least two epochs ago: nobody who could have seen it is inside any more.
-  void free_old(std::deque<retired_object>& objects) {
+  /// Frees what was retired at least two epochs ago, since nobody who could have seen it is inside any more, but no more than `most`
+  /// objects. True when there is no more of it.
+  bool free_old(std::deque<retired_object>& objects, std::size_t most) {
     const std::uint64_t now = epoch.load(std::memory_order_seq_cst);
-    while (!objects.empty() && objects.front().epoch + 2 <= now) {
+    for (; !objects.empty() && objects.front().epoch + 2 <= now; --most) {
+      if (most == 0) return false;
       const retired_object old = objects.front();
       objects.pop_front();  // first, since freeing may retire more
       old.free(old.object);
     }
+    return true;
   }
 };
 
@@ -85,17 +92,26 @@ struct thread_part {
     slot->taken.store(false, std::memory_order_release);
   }
 
-  void collect() {
-    until_collection = retired_per_collection;
+  /// False when there is more that could be freed now.
+  bool collect() {
+    until_collection = retired_per_collection;  // first, since freeing may retire more
     shared().try_advance();
-    shared().free_old(retired);
-    if (std::unique_lock lock(shared().leftover_lock, std::try_to_lock); lock && !shared().leftover.empty()) {
-      std::deque<retired_object> mine;
-      mine.swap(shared().leftover);
-      lock.unlock();
-      // They come from several threads and need not be in order; each keeps its epoch and goes through the ordinary rule here.
-      for (const retired_object& each : mine) retired.push_back({each.object, each.free, shared().epoch.load(std::memory_order_seq_cst)});
-    }
+    const bool is_all = shared().free_old(retired, freed_per_collection);
+    if (!is_all) until_collection = std::min(until_collection, retired_while_more_wait);
+    return adopt_leftover() && is_all;
+  }
+
+  /// Takes over some of what threads have left behind that have ended. They come from several of them and need not be in order, so each
+  /// goes through the ordinary rule from the present epoch on. False when there is more of it.
+  bool adopt_leftover() {
+    auto& leftover = shared().leftover;
+    const std::unique_lock lock(shared().leftover_lock, std::try_to_lock);
+    if (!lock) return true;  // somebody else is at it
+    const std::size_t some = std::min(leftover.size(), freed_per_collection);
+    const std::uint64_t now = shared().epoch.load(std::memory_order_seq_cst);
+    for (std::size_t i = 0; i < some; ++i) retired.push_back({leftover[i].object, leftover[i].free, now});
+    leftover.erase(leftover.begin(), leftover.begin() + static_cast<std::ptrdiff_t>(some));
+    return leftover.empty();
   }
 };
 
@@ -132,7 +148,9 @@ void retire(void* object, void (*free)(void*)) {
 
 std::size_t collect_retired() {
   thread_part& self = mine();
-  for (int i = 0; i < 3; ++i) self.collect();
+  for (int i = 0; i < 3; ++i) {
+    while (!self.collect()) continue;
+  }
   return self.retired.size();
 }
 

@@ -20,7 +20,8 @@ class quiescent_scope {
   quiescent_scope& operator=(const quiescent_scope&) = delete;
 };
 
-/// Frees `object` by `free` when no scope open now is open any more: at some later call of `retire` on any thread, in batches.
+/// Frees `object` by `free` when no scope open now is open any more: at some later call of `retire` on any thread, in batches,
+/// some hundred objects at most in one call.
 /// Preconditions: the object can no longer be reached by anyone who enters a scope from now on. `free` must not throw.
 void retire(void* object, void (*free)(void*));
 
