@@ -51,9 +51,9 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
     if (const std::uint32_t there = find_guessing(in, medium, last_found_); there != none) return there;
   }
   auto which = static_cast<std::uint32_t>(all_.size());
-  if (!unused_.empty()) {
-    which = unused_.back();
-    unused_.pop_back();
+  if (first_unused_ != none) {
+    which = first_unused_;
+    first_unused_ = all_[which].slot;
   } else {
     all_.grow();
   }
@@ -93,9 +93,9 @@ std::uint32_t lane_holdings::close_if_empty(std::uint32_t which) {
   run_store& store = *closed.store;
   run* const in = closed.in;
   closed = holding{};
+  closed.slot = std::exchange(first_unused_, which);
   --in_use_;
   store.end_use(in);
-  unused_.push_back(which);
   return names;
 }
 

@@ -43,7 +43,8 @@ struct holding {
   std::uint16_t home = 0;        ///< the caller's number of the partition
   medium_id medium{};
   bool is_found_in_run = false;  ///< its run leads to it (run::found_here), not the map
-  std::uint32_t slot = no_slot;  ///< of the worker on this medium in this partition; none when there were none left
+  /// Of the worker on this medium in this partition; none when there were none left. Of an unused one: the next unused one.
+  std::uint32_t slot = no_slot;
   std::unique_ptr<exceptions> more;
 };
 
@@ -70,7 +71,7 @@ class lane_holdings {
   void prefetch_now(std::uint64_t space, std::span<const engine_hash> names) const noexcept { names_->prefetch_now(space, names); }
   /// Brings near what opening a holding will need first.
   void expect_change() const noexcept {
-    if (!unused_.empty()) bring_within_reach(&unused_.back());
+    if (first_unused_ != none) bring_within_reach(&all_[first_unused_]);
   }
   /// The steps of lane_blocks::expect from the second on.
   void expect(unsigned step, std::uint64_t space, engine_hash name) const noexcept;
@@ -148,10 +149,10 @@ class lane_holdings {
 
   /// How often blocks have gone from one holding to another, whose number a walk over all of them may have passed already.
   [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
-
   /// Which holding they went to, in move number `move`, of the last `moves_kept`. It may have been closed, and its number used again.
   [[nodiscard]] std::uint32_t moved_to(std::uint64_t move) const noexcept { return moved_to_[move % moves_kept]; }
   static constexpr std::uint64_t moves_kept = 1'024;
+
   /// One past the highest number of a holding ever in use; unused ones have no run.
   [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
   [[nodiscard]] std::size_t size() const noexcept { return in_use_; }
@@ -181,8 +182,8 @@ class lane_holdings {
   void cut_dead_end(holding& of, std::uint32_t old_cutoff);
   void trim(holding& of);
   void forget_names_behind(const run_store& store, const run& in, std::uint32_t length);
-  void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
   void prepare_move();
+  void take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits);
   [[nodiscard]] bool note_holding(run* in, medium_id medium, std::uint32_t which);
   void forget_holding(const holding& closed);
   void choose_list(holding& in, std::uint64_t space, std::uint32_t start, engine_hash name);
@@ -198,14 +199,14 @@ class lane_holdings {
   std::shared_ptr<lane_names> names_;
   gradual_map by_run_{arena_kind::holdings};  ///< those that their runs do not lead to
   paged_list<holding, 64, arena_kind::holdings> all_;
-  std::vector<std::uint32_t> unused_;
+  std::uint32_t first_unused_ = none;  ///< the others behind it, each in the `slot` of the one before
   std::size_t in_use_ = 0;
   boost::container::small_vector<slot_use, 1> slots_;  ///< few: partitions times media
   media_mask media_ = 0;         ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
-  bookmark stored_;   ///< stored last
   std::vector<std::uint32_t> moved_to_;  ///< by move, the newest in place of the one `moves_kept` before it
+  bookmark stored_;   ///< stored last
   bookmark removed_;  ///< found last for a removal
   std::uint32_t last_trunk_ = none;  ///< in which a parent was found last that stood beside nothing: often a prompt that many begin with
   mutable std::uint32_t last_found_ = none;  ///< by its block; a guess where a store will go on

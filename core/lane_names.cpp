@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "core/arena.hpp"
 #include "core/bring_near.hpp"
@@ -93,13 +94,34 @@ std::uint32_t lane_names::expect(unsigned step, std::uint64_t space, engine_hash
 }
 
 std::uint32_t lane_names::new_number() {
-  if (!unused_.empty()) {
-    const std::uint32_t number = unused_.back();
-    unused_.pop_back();
-    return number;
+  if (first_unused_ != naming::no_list) {
+    ++in_use_;
+    return std::exchange(first_unused_, at(first_unused_).first);
   }
-  numbered_.grow();
-  return static_cast<std::uint32_t>(numbered_.size() - 1);
+  give_back_pages();
+  if (end_ == numbered_.size()) numbered_.grow();
+  ++in_use_;
+  return end_++;
+}
+
+void lane_names::give_back_number(std::uint32_t number) {
+  at(number) = naming{};
+  if (number + 1 == end_) {
+    --end_;
+  } else {
+    at(number).first = std::exchange(first_unused_, number);
+  }
+  if (--in_use_ == 0) {  // numbers begin anew
+    first_unused_ = naming::no_list;
+    end_ = 0;
+  }
+  give_back_pages();
+}
+
+/// Some of those that no number is on but the first of them, as long as there are any, with every number that comes or goes.
+void lane_names::give_back_pages() {
+  const std::size_t kept = std::size_t{(end_ + numbers_per_page - 1) / numbers_per_page + 1} * numbers_per_page;
+  for (std::uint32_t i = 0; i < pages_at_once && numbered_.size() > kept; ++i) numbered_.drop_last_page();
 }
 
 std::uint32_t lane_names::open(run* in, std::uint64_t space, std::uint32_t first) {
@@ -174,8 +196,7 @@ void lane_names::forget(std::uint32_t list, std::uint32_t from) {
 void lane_names::drop_numbers(naming& of, std::uint32_t names_kept) {
   if (!of.further) return;
   for (; of.further->size() * part_names >= std::max(names_kept, 1U); of.further->pop_back()) {
-    at(of.further->back()) = naming{};
-    unused_.push_back(of.further->back());
+    give_back_number(of.further->back());
     if (of.further->size() == 1) {
       of.further.reset();
       return;
@@ -189,11 +210,7 @@ void lane_names::close(std::uint32_t list) {
   drop_numbers(closed, 0);
   arena_give(arena_kind::names, closed.names, closed.capacity * sizeof(engine_hash));
   written_bytes_ -= closed.capacity * sizeof(engine_hash);
-  closed = naming{};
-  unused_.push_back(list);
-  if (unused_.size() != numbered_.size() || numbered_.size() <= numbers_kept) return;
-  numbered_.clear();
-  unused_ = std::vector<std::uint32_t>();
+  give_back_number(list);
 }
 
 void lane_names::shorten(std::uint32_t list, std::uint32_t end) {
@@ -308,7 +325,7 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
 
 std::size_t lane_names::bytes_in_use() const noexcept {
   constexpr std::size_t bytes_per_name = 11;  // a tenth of a line of the table, which is some two thirds full
-  return written_bytes_ + table_.size() * bytes_per_name + (numbered_.size() - unused_.size()) * sizeof(naming);
+  return written_bytes_ + table_.size() * bytes_per_name + in_use_ * sizeof(naming);
 }
 
 std::size_t lane_names::bytes() const noexcept {

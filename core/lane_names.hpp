@@ -37,7 +37,8 @@ struct alignas(64) naming {
   std::uint32_t capacity = 0;
   std::uint64_t space = 0;  ///< names are compared within a space only
   std::uint32_t users = 0;  ///< holdings that count on these names; each pins the run
-  std::uint32_t first = 0;  ///< block of the first name; of a further number (see `goes_on_for`), the how manieth 256 names it stands for
+  /// Block of the first name; of a further number (see `goes_on_for`), the how manieth 256 names it stands for.
+  std::uint32_t first = 0;
   std::unique_ptr<std::vector<std::uint32_t>> gaps;  ///< offsets whose name is written here but cannot be found; sorted; almost always null
   /// A place in the table has 8 bits for names of one list, so a list with more takes another number for each 256 names: these.
   std::unique_ptr<std::vector<std::uint32_t>> further;
@@ -115,7 +116,7 @@ class lane_names final : private named_records {
   void shorten(std::uint32_t list, std::uint32_t end);
 
   /// Whether the next list that is opened can have names that are found: there are numbers for 2^24 lists.
-  [[nodiscard]] bool may_open() const noexcept { return (unused_.empty() ? numbered_.size() : unused_.back()) < most_lists; }
+  [[nodiscard]] bool may_open() const noexcept { return (first_unused_ == naming::no_list ? end_ : first_unused_) < most_lists; }
   /// The names of `count` blocks from `start` on, at most `most_handed_over`, go over to `to`, an empty list of the same space, as its first;
   /// those behind them are forgotten, so that `from` ends at `start`. Precondition: they have names there, none of which is a gap; `to`
   /// was opened when there was room for it.
@@ -166,6 +167,8 @@ class lane_names final : private named_records {
     return std::min({names, part_names - index % part_names, static_cast<std::uint32_t>(name_table::most_at_once)});
   }
   [[nodiscard]] std::uint32_t new_number();
+  void give_back_number(std::uint32_t number);
+  void give_back_pages();
   void drop_numbers(naming& of, std::uint32_t names_kept);
   [[nodiscard]] std::optional<std::uint32_t> next_place(std::uint32_t list, std::uint32_t index);
   [[nodiscard]] std::uint32_t enter(std::uint32_t list, std::uint32_t from, std::uint32_t first);
@@ -178,8 +181,8 @@ class lane_names final : private named_records {
   std::uint32_t forgotten_ = 0;                          ///< names, since the table was looked at for sparse segments
   static constexpr std::uint32_t least_given_back = 64;  ///< names that a list has room for
   static constexpr std::uint32_t numbers_per_page = 256;
-  static constexpr std::uint32_t numbers_kept = numbers_per_page;  ///< though none of them is in use
-  paged_list<naming, numbers_per_page, arena_kind::names> numbered_;  ///< all opened at once since none was
+  static constexpr std::uint32_t pages_at_once = 16;                  ///< given back, which takes some 40 us
+  paged_list<naming, numbers_per_page, arena_kind::names> numbered_;  ///< up to `end_`, and pages behind it that are still to be given back
   /// Names whose lines were asked for lately: those of the event in hand and of the next ones. Compared by address, never read later.
   mutable std::array<std::span<const engine_hash>, 7> near_;
   mutable std::size_t next_near_ = 0;
@@ -187,7 +190,9 @@ class lane_names final : private named_records {
   mutable std::size_t stored_soon_at_ = 0;
   mutable const lane_holdings* turn_of_ = nullptr;  ///< compared only
   mutable std::uint64_t turn_ = 0;
-  std::vector<std::uint32_t> unused_;
+  std::uint32_t first_unused_ = naming::no_list;  ///< below `end_`; the others behind it, each in `first` of the one before
+  std::uint32_t end_ = 0;                         ///< no number in use, or on the list, is as high
+  std::uint32_t in_use_ = 0;                      ///< numbers
   std::unordered_map<worker_id, lane_holdings*> colleagues_;
   std::size_t written_bytes_ = 0;  ///< of the lists
 };

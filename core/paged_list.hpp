@@ -34,6 +34,11 @@ class paged_list {
     pages_ = std::vector<owner>();
     size_ = 0;
   }
+  /// Gives back the last page with all elements on it. Precondition: there is one.
+  void drop_last_page() noexcept {
+    pages_.pop_back();
+    size_ = pages_.size() * page_size;
+  }
 
  private:
   using page = std::array<Element, page_size>;

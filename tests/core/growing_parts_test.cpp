@@ -10,7 +10,9 @@
 
 #include "core/arena.hpp"
 #include "core/gradual_map.hpp"
+#include "core/lane_names.hpp"
 #include "core/paged_list.hpp"
+#include "core/run.hpp"
 #include "core/slab.hpp"
 
 namespace kvc::test {
@@ -145,6 +147,40 @@ BOOST_AUTO_TEST_CASE(elements_of_a_paged_list_stay_where_they_are) {
   BOOST_TEST(&list[0] == &first);
   BOOST_TEST(list[0] == 7);
   BOOST_TEST(list[100] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_paged_list_shrinks_page_by_page) {
+  paged_list<int, 4, arena_kind::names> list;
+  for (int i = 0; i < 10; ++i) list.grow();
+  list[5] = 7;
+  list.drop_last_page();
+  BOOST_TEST(list.size() == 8U);
+  list.drop_last_page();
+  BOOST_TEST(list.size() == 4U);
+  list.grow();
+  list.grow();
+  BOOST_TEST(list[5] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_list_of_names_gives_back_few_pages_at_once) {
+  // After a peak of millions of runs all pages together would take longer than a lane may stand still.
+  constexpr std::uint32_t many = 50'000;
+  constexpr std::size_t most_at_once = 512U << 10;
+  run of;
+  lane_names names;
+  std::vector<std::uint32_t> lists;
+  for (std::uint32_t i = 0; i < many; ++i) lists.push_back(names.open(&of, 1, 0));
+  const std::size_t peak = names.bytes();
+  std::size_t most = 0;
+  const auto close = [&](std::uint32_t list) {
+    const std::size_t before = names.bytes();
+    names.close(list);
+    most = std::max(most, before - names.bytes());
+  };
+  for (const std::uint32_t list : lists) close(list);
+  for (int i = 0; i < 50; ++i) close(names.open(&of, 1, 0));  // they go while few others come
+  BOOST_TEST(most <= most_at_once);
+  BOOST_TEST(names.bytes() < peak / 50);
 }
 
 BOOST_AUTO_TEST_CASE(records_given_back_take_memory_in_small_pieces) {
