@@ -156,9 +156,15 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
       oldest.of->forget_orphan(oldest.name);
       ++tally.dropped_orphans;
     }
-    found.age = ages_->add(*this, name);
-    if (found.parent) children_.emplace(*found.parent, name);
     existing = &waiting_[name];
+    try {
+      if (found.parent) children_.emplace(*found.parent, name);
+      found.age = ages_->add(*this, name);
+    } catch (...) {  // whoever is in the line has to be here
+      if (found.parent) children_.erase({*found.parent, name});
+      waiting_.erase(name);
+      throw;
+    }
     *existing = std::move(found);
     ++tally.orphaned;
   } else {

@@ -135,6 +135,7 @@ const std::vector<scene>& all_scenes() {
        },
        [](at p) { p.store(p.first, 1, 20); }},
       {"names that move", [](at p) { p.store(p.first, 1, 20); }, [](at p) { p.store(p.first, 10, 20); }},
+      {"orphans", [](at p) { p.store(p.first, 80, 5, 79); }, [](at p) { p.store(p.first, 50, 20, 49); }},
       {"orphans that join", [](at p) { p.store(p.first, 50, 20, 49); }, [](at p) { p.store(p.first, 1, 49); }},
       {"an end that is let go of",
        [](at p) {
