@@ -94,8 +94,7 @@ std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std
     for (const copy& each : *odd) {  // the newest comes last
       if (each.where.home == home && (best == nullptr || best->medium != first_on || each.medium == first_on)) best = &each;
     }
-    if (best == nullptr) return std::nullopt;
-    return best->where;
+    return best == nullptr ? std::nullopt : std::optional(best->where);
   }
   const auto block = holdings_.find_plain(space_, name);
   if (!block || block->home != home) return std::nullopt;

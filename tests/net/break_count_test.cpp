@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_CASE(a_break_is_told_where_it_lies_between_messages) {
   check("a break in silence", {{"other", 0, false}, {"drained", 1, true}, {"other", 1, false}, {"drained", 1, false}});
   check("a break in silence, and another one while the first message behind it waits to be read",
         {{"other", 0, false}, {"drained", 1, true}, {"other", 2, true}, {"drained", 2, true}, {"drained", 2, false}});
-  check("and a message behind that", {{"other", 0, false}, {"drained", 1, true}, {"other", 2, true}, {"other", 2, true}, {"drained", 2, false}});
+  check("and a message behind that",
+        {{"other", 0, false}, {"drained", 1, true}, {"other", 2, true}, {"other", 2, true}, {"drained", 2, false}});
   check("two publishers that speak in turn have not broken", {{"other", 0, false}, {"other", 0, false}, {"other", 0, false}});
 }
 

@@ -61,7 +61,10 @@ BOOST_FIXTURE_TEST_CASE(an_end_that_meets_a_replacement_is_answered_when_nothing
   again.expects_idle = true;
   auto adding = boost::asio::co_spawn(context, fleet.add(again), boost::asio::use_future);
   BOOST_REQUIRE(eventually([&] { return service()->registration.expects_idle; }));
-  auto removing = boost::asio::co_spawn(context, fleet.remove({.tenant = "default", .instance = "engine-1"}), boost::asio::use_future);
+  net::fleet_service::selector which;
+  which.tenant = "default";
+  which.instance = "engine-1";
+  auto removing = boost::asio::co_spawn(context, fleet.remove(which), boost::asio::use_future);
   BOOST_REQUIRE(eventually([&] { return fleet.view().get()->size() == 1U; }));
   catch_up(lanes.at(0));
   context.restart();
