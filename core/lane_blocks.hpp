@@ -101,7 +101,7 @@ class lane_blocks {
   [[nodiscard]] bool are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium);
 
   /// Copies of a name, by medium, that have been told of without a place and wait for one: they wait no longer. Empty when there are none.
-  [[nodiscard]] boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> take_placeholders(engine_hash name);
+  [[nodiscard]] std::vector<std::pair<medium_id, std::uint32_t>> take_placeholders(engine_hash name);
 
   /// Goes on along a prompt of one partition that is told by the engines' names for its blocks: appends what `names` mean from
   /// `blocks.size()` on, up to the first that neither this worker nor, for the pools, the partition's name_board knows, and no more than

@@ -22,12 +22,12 @@ void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally
   ++tally.joined;
 }
 
-boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> lane_blocks::take_placeholders(engine_hash name) {
-  orphan* const lost = waiting_.find(name);
+std::vector<std::pair<medium_id, std::uint32_t>> lane_blocks::take_placeholders(engine_hash name) {
+  const orphan* const lost = waiting_.find(name);
   if (lost == nullptr || lost->parent) return {};
-  auto copies = std::move(lost->copies);
+  std::vector<std::pair<medium_id, std::uint32_t>> told(lost->copies.begin(), lost->copies.end());
   forget_orphan(name);
-  return copies;
+  return told;
 }
 
 bool lane_blocks::is_awaited(engine_hash name) const {

@@ -82,7 +82,7 @@ bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
     here = pages_.find(name);
   }
   bool is_passed_on = true;
-  boost::container::small_vector<std::pair<medium_id, std::uint32_t>, 1> told_before;
+  std::vector<std::pair<medium_id, std::uint32_t>> told_before;
   if (here == nullptr || !here->is_held()) {
     told_before = blocks_->take_placeholders(name);
     // As a block of the registered size it may wait for what turns out to be a page.
