@@ -117,7 +117,8 @@ class event_applier {
   /// Whether such an event of this batch means every block the stream has ever stored, whosever it is and wherever it lies. As far as is
   /// known: what was lost may have been somebody else's, or on a medium that nobody has spoken of yet.
   [[nodiscard]] bool clears_everything(const cleared_event& cleared, const event_batch& batch) {
-    return others_.empty() && !has_had_others_ && applier_of(cleared.scope, batch, false) == home_.get() && home_->clears_everything(cleared);
+    return others_.empty() && !has_had_others_ && applier_of(cleared.scope, batch, false) == home_.get() &&
+           home_->clears_everything(cleared);
   }
 
   /// What comes is another publisher's, or another life of this one: it need not speak for those that the one before spoke for.
@@ -175,7 +176,7 @@ class event_applier {
   std::string own_backend_;  ///< empty: none has been named yet
   rank_speaker batches_;
   rank_speaker events_;
-  bool has_had_others_ = false;                  ///< of this life of the publisher some were dropped, for a doubt of ours, and may come back
+  bool has_had_others_ = false;                  ///< in this life of the publisher, dropped for a doubt of ours: they may come back
   bool has_own_ = false;                         ///< something was told for the registered rank that was not told under 0
   std::chrono::steady_clock::time_point now_{};  ///< as last told
 };

@@ -89,7 +89,7 @@ seq_hash lane_blocks::hash_of(const place& of) const {
 }
 
 std::optional<lane_blocks::place> lane_blocks::known_place(engine_hash name, std::uint16_t home, std::optional<medium_id> first_on) {
-  if (const copies* const odd = odd_.empty() ? nullptr : odd_.find(name); odd != nullptr) {
+  if (const copies* const odd = odd_.find(name); odd != nullptr) {
     const copy* best = nullptr;
     for (const copy& each : *odd) {  // the newest comes last
       if (each.where.home == home && (best == nullptr || best->medium != first_on || each.medium == first_on)) best = &each;

@@ -50,13 +50,12 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
   if (in->users() != 0) {
     if (const std::uint32_t there = find_guessing(in, medium, last_found_); there != none) return there;
   }
-  auto which = static_cast<std::uint32_t>(all_.size());
-  if (first_unused_ != none) {
-    which = first_unused_;
-    first_unused_ = all_[which].slot;
-  } else {
+  if (first_unused_ == none) {
     all_.grow();
+    first_unused_ = static_cast<std::uint32_t>(all_.size() - 1);
+    all_[first_unused_].slot = none;
   }
+  const std::uint32_t which = first_unused_;  // until it is in use, it stays on the list: what follows may throw
   const std::uint32_t slot = begin_slot(store, medium);
   holding& opened = all_[which];
   try {
@@ -65,6 +64,7 @@ std::uint32_t lane_holdings::open(run_store& store, run* in, std::uint16_t home,
     end_slot(store, medium);
     throw;
   }
+  first_unused_ = opened.slot;
   opened.in = in;
   opened.store = &store;
   opened.home = home;

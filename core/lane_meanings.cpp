@@ -17,7 +17,7 @@ std::optional<lane_blocks::meaning> lane_blocks::meaning_of(engine_hash name) {
 bool lane_blocks::are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium) {
   const quiescent_scope reading;
   return std::ranges::all_of(names, [&](engine_hash name) {
-    if (const copies* const odd = odd_.empty() ? nullptr : odd_.find(name); odd != nullptr) {
+    if (const copies* const odd = odd_.find(name); odd != nullptr) {
       return std::ranges::any_of(*odd, [&](const copy& each) { return each.medium == medium && homes_[each.where.home].get() == &home; });
     }
     const auto hit = holdings_.find_plain_on(space_, name, medium);

@@ -37,7 +37,8 @@ struct alignas(64) naming {
   std::uint32_t capacity = 0;
   std::uint64_t space = 0;  ///< names are compared within a space only
   std::uint32_t users = 0;  ///< holdings that count on these names; each pins the run
-  /// Block of the first name; of a further number (see `goes_on_for`), the how manieth 256 names it stands for.
+  /// Block of the first name; of a further number (see `goes_on_for`), the how manieth 256 names it stands for;
+  /// of an unused one, the next that is unused.
   std::uint32_t first = 0;
   std::unique_ptr<std::vector<std::uint32_t>> gaps;  ///< offsets whose name is written here but cannot be found; sorted; almost always null
   /// A place in the table has 8 bits for names of one list, so a list with more takes another number for each 256 names: these.

@@ -56,8 +56,8 @@ reject_reason read_mooncake_array(tape_value event, event_fields& fields) {
     fields.*object_places[i] = item;
   }
   // What is unset may be an empty text there, whatever its type (seed 004, "BlockStoreEvent").
-  for (const auto place : {&event_fields::block_size, &event_fields::tokens}) {
-    if ((fields.*place).is(kind::string) && (fields.*place).length() == 0) fields.*place = {};
+  for (const place each : {&event_fields::block_size, &event_fields::tokens}) {
+    if ((fields.*each).is(kind::string) && (fields.*each).length() == 0) fields.*each = {};
   }
   // An empty list says that the object is gone, whichever of the two events it is in; a missing one says nothing.
   if (!fields.replicas.is(kind::array)) return reject_reason::missing_field;

@@ -16,8 +16,8 @@ namespace kvc::net {
 [[nodiscard]] reject_reason read_tensorrt_map(event_fields& fields, decode_context& context);
 
 /// One block's multimodal items, `{mm_objects: [{mm_hash, offsets: [[begin, end], ...]}, ...]}`, as the key list a vLLM engine would send:
-/// a pair of hash and begin per range, or the hash alone where no range is given. Nil gives none. False when it is something
-/// else, or makes more than `max_extra_keys`. `out` is scratch.
+/// a pair of hash and begin per range, or the hash alone where no range is given. Nil gives none. False when it is something else,
+/// or makes more than `max_extra_keys`. `out` is scratch, as of `read_extra_keys`.
 [[nodiscard]] bool read_mm_objects(tape_value block, std::vector<extra_key>& out);
 
 }  // namespace kvc::net

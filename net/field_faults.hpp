@@ -36,8 +36,8 @@ struct fault_context {
 };
 
 /// The `detail` list of a 422. (Source: spec coordinator-api, "Error bodies"; types and sentences are those of the validation library that
-/// the other service uses.) Bounds: `most_faults` are told, and values at fault up to some kilobytes, longer ones and
-/// deeply nested ones as null. Pure; one owner.
+/// the other service uses.) Bounds: `most_faults` are told, and values at fault up to some kilobytes, longer ones
+/// and deeply nested ones as null. Pure; one owner.
 class field_faults {
  public:
   static constexpr std::size_t most_faults = 1'000;

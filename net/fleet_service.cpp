@@ -141,14 +141,15 @@ struct fleet_service::state {
     added outcome;
     std::optional<entry> old;
     std::uint64_t generation = 1;
+    const auto existing = entries.find(wanted.worker);
+    const bool is_listed = existing != entries.end();
+    const bool is_seed_known = catalog->accepts(wanted.partition, wanted.hash_seed);
+    const bool is_refused = !is_seed_known && !(is_listed && is_alone(existing->second, wanted.partition));
     if (!new_medium.empty()) {  // the table has room for few words, and never forgets one
-      const auto existing = entries.find(wanted.worker);
-      const bool is_refused = !catalog->accepts(wanted.partition, wanted.hash_seed) &&
-                              !(existing != entries.end() && is_alone(existing->second, wanted.partition));
       if (is_refused) co_return error_code(core::errc::seed_conflict);
       wanted.medium = media->intern(new_medium);
     }
-    if (const auto existing = entries.find(wanted.worker); existing != entries.end()) {
+    if (is_listed) {
       if (existing->second.info->registration == wanted) {
         outcome.worker = existing->second.info->worker;
         co_return outcome;
@@ -158,8 +159,7 @@ struct fleet_service::state {
       generation = std::max(before.generation.get(), before.status->generation.load(std::memory_order_relaxed)) + 1;
       old = existing->second;
     }
-    const bool is_seed_known = catalog->accepts(wanted.partition, wanted.hash_seed);
-    if (!is_seed_known && !(old && is_alone(*old, wanted.partition))) co_return error_code(core::errc::seed_conflict);
+    if (is_refused) co_return error_code(core::errc::seed_conflict);
     const bool ends_first = old && old->listener && (!is_seed_known || stands_in_the_way(old->info->registration, wanted));
     const auto worker = numbers->next();
     if (!worker) co_return error_code(core::errc::workers_exhausted);
@@ -192,7 +192,7 @@ struct fleet_service::state {
       publish();
       if (ends_first) {
         entry before = *std::exchange(old, std::nullopt);
-        co_await end(std::move(before));
+        co_await end_wholly(std::move(before));
       }
       listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, listed_as),
                                          detached_from_cancellation());
@@ -204,7 +204,7 @@ struct fleet_service::state {
       homes.release(key);
       if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) entries.erase(listed);
       publish();
-      if (old && old->listener) co_await end(*std::move(old));
+      if (old) co_await end_wholly(*std::move(old));
       if (failed) std::rethrow_exception(failed);
       co_return error_code(core::errc::seed_conflict);
     }

@@ -28,20 +28,18 @@ std::shared_ptr<query_leftover> leftover_of(const query_request& query, const qu
   left->preferred = query.preferred.empty() ? query.instance : query.preferred;
   left->hash_seed = found->partition->seed();
   left->max_blocks = query.prefetch_max_blocks;
-  // Without a row of that name nothing is known to be in memory, and the walk looks at every block.
+  // What an answer leaves out, a row or some media, is there all the same. Of nobody by that name the walk looks at every block.
   const std::string& whose = query.instance.empty() ? query.preferred : query.instance;
-  const bool is_shown = !query.media;  // what an answer leaves out is there all the same
-  bool has_row = false;
+  left->to_look_up = whose;
   for (const query_scratch::row& each : scratch.rows) {
-    if (!is_shown || found->members[each.first].key->instance != whose) continue;
-    has_row = true;
+    if (query.media || found->members[each.first].key->instance != whose) continue;
+    left->to_look_up.clear();
     for (std::size_t i = each.first; i < each.last; ++i) {
       const core::worker_depth& depth = scratch.matched.of(found->members[i].id);
       left->in_memory = std::max<std::size_t>(left->in_memory, depth.device_or_host);
       left->on_any = std::max<std::size_t>(left->on_any, depth.any);
     }
   }
-  if (!has_row) left->to_look_up = whose;
   if (query.by_hash) {
     left->hashes.assign(query.hashes.begin(), query.hashes.end());
   } else {
@@ -117,11 +115,12 @@ void query_prefetch::carry_out(lane& here, const std::shared_ptr<query_leftover>
 
 void query_prefetch::look_up(lane& here, query_leftover& left) {
   const core::partition_view* const found = here.partitions.get().find(left.partition);
-  if (found == nullptr) return;
+  const auto is_meant = [&left](const core::member& each) { return each.key->instance == left.to_look_up; };
+  if (found == nullptr || std::ranges::none_of(found->members, is_meant)) return;  // a host or a segment may be preferred as well
   core::match_result matched;
   found->partition->index().match(std::span<const core::seq_hash>(left.hashes), found->scope, matched);
   for (const core::member& each : found->members) {
-    if (each.key->instance != left.to_look_up) continue;
+    if (!is_meant(each)) continue;
     const core::worker_depth& depth = matched.of(each.id);
     left.in_memory = std::max<std::size_t>(left.in_memory, depth.device_or_host);
     left.on_any = std::max<std::size_t>(left.on_any, depth.any);

@@ -190,13 +190,10 @@ bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, con
   if (is_in_between_) return true;
   core::apply_tally tally;
   const bool is_done = applier_.evict_some(pass, budget, before_first, tally);
-  if (tally.removed != 0) {
+  if (tally.removed + tally.dropped_orphans != 0) {
     core::stream_status::add(status_->evicted, tally.removed);
-    show_blocks();
-  }
-  if (tally.dropped_orphans != 0) {
-    lane_->counters.dropped_orphans.add(tally.dropped_orphans);
     core::stream_status::add(status_->dropped_orphans, tally.dropped_orphans);
+    lane_->counters.dropped_orphans.add(tally.dropped_orphans);
     show_blocks();
   }
   return is_done;

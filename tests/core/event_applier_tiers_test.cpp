@@ -1,9 +1,5 @@
 // What other tiers tell of an engine's blocks beside the engine itself: without a parent, with a wrong one, before the block is known.
 #include <boost/test/unit_test.hpp>
-#include <cstdint>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "tests/support/applier_stream.hpp"
 
@@ -18,25 +14,15 @@ constexpr media_mask gpu = mask_of(medium_id::gpu);
 constexpr media_mask cpu = mask_of(medium_id::cpu);
 const words prompt{1, 2, 3, 4, 5, 6, 7, 8};
 
-stored_event telling(std::vector<std::uint64_t> named, std::optional<std::uint64_t> parent, words tokens, medium_id medium = medium_id::gpu) {
-  stored_event made;
-  made.scope.medium = medium;
-  made.hashes = names(named);
-  if (parent) made.parent = engine_hash{*parent};
-  made.tokens = std::move(tokens);
-  made.has_tokens = true;
-  return made;
-}
-
 BOOST_AUTO_TEST_CASE(a_connector_that_leaves_the_parent_out_means_the_block_the_engine_holds) {
   stream at(registered(publisher_type::vllm));
-  at.apply(telling({11, 12, 13}, {}, {1, 2, 3, 4, 5, 6}));
-  at.apply(telling({13}, {}, {5, 6}, medium_id::cpu));
-  at.apply(telling({14}, 13, {7, 8}));
+  at.store({11, 12, 13}, {1, 2, 3, 4, 5, 6});
+  at.store({13}, {5, 6}, on(medium_id::cpu));
+  at.store({14}, {7, 8}, on(medium_id::gpu), 13);
 
   BOOST_TEST(at.depth(prompt, gpu) == 4U);
   BOOST_TEST(at.depth({5, 6}) == 0U);  // no prompt begins there
-  at.apply(telling({11, 12}, {}, {1, 2, 3, 4}, medium_id::cpu));
+  at.store({11, 12}, {1, 2, 3, 4}, on(medium_id::cpu));
   BOOST_TEST(at.depth(prompt, cpu) == 3U);
   at.remove({11, 12, 13, 14}, on(medium_id::gpu));
   BOOST_TEST(at.depth(prompt) == 3U);
@@ -48,37 +34,37 @@ BOOST_AUTO_TEST_CASE(a_connector_that_leaves_the_parent_out_means_the_block_the_
 BOOST_AUTO_TEST_CASE(a_connector_that_names_a_wrong_parent_means_the_block_the_engine_holds) {
   // What it names is whatever it has stored last.
   stream at(registered(publisher_type::vllm));
-  at.apply(telling({11, 12, 13}, {}, {1, 2, 3, 4, 5, 6}));
-  at.apply(telling({13}, 11, {5, 6}, medium_id::cpu));
-  at.apply(telling({14}, 13, {7, 8}));
+  at.store({11, 12, 13}, {1, 2, 3, 4, 5, 6});
+  at.store({13}, {5, 6}, on(medium_id::cpu), 11);
+  at.store({14}, {7, 8}, on(medium_id::gpu), 13);
 
   BOOST_TEST(at.depth(prompt, gpu) == 4U);
   BOOST_TEST(at.depth({1, 2, 5, 6}) == 1U);
-  at.apply(telling({11, 12}, {}, {1, 2, 3, 4}, medium_id::cpu));
+  at.store({11, 12}, {1, 2, 3, 4}, on(medium_id::cpu));
   BOOST_TEST(at.depth(prompt, cpu) == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(what_another_tier_says_of_a_place_moves_nothing_behind_the_engine_s_own) {
   // Told by the connector first, when nobody could know better.
   stream at(registered(publisher_type::vllm));
-  at.apply(telling({13}, {}, {5, 6}, medium_id::cpu));
-  at.apply(telling({11, 12, 13}, {}, {1, 2, 3, 4, 5, 6}));
-  at.apply(telling({13}, {}, {5, 6}, medium_id::disk));
-  at.apply(telling({14}, 13, {7, 8}));
+  at.store({13}, {5, 6}, on(medium_id::cpu));
+  at.store({11, 12, 13}, {1, 2, 3, 4, 5, 6});
+  at.store({13}, {5, 6}, on(medium_id::disk));
+  at.store({14}, {7, 8}, on(medium_id::gpu), 13);
   BOOST_TEST(at.depth(prompt, gpu) == 4U);
   BOOST_TEST(at.depth(prompt, mask_of(medium_id::disk)) == 0U);
-  at.apply(telling({11, 12}, {}, {1, 2, 3, 4}, medium_id::disk));
+  at.store({11, 12}, {1, 2, 3, 4}, on(medium_id::disk));
   BOOST_TEST(at.depth(prompt, mask_of(medium_id::disk)) == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(the_tiers_of_an_engine_whose_names_are_of_contents_only_stay_apart) {
   // The same page twice in a prompt has one name: its second copy in host memory is not where the first one is on the device.
   stream at(registered(publisher_type::sglang));
-  at.apply(telling({11, 12}, {}, {1, 2, 3, 4}));
-  at.apply(telling({12}, {}, {3, 4}, medium_id::cpu));
+  at.store({11, 12}, {1, 2, 3, 4});
+  at.store({12}, {3, 4}, on(medium_id::cpu));
   BOOST_TEST(at.depth({3, 4}, cpu) == 1U);
-  at.apply(telling({13}, 12, {5, 6}));
-  at.apply(telling({13}, 12, {5, 6}, medium_id::cpu));
+  at.store({13}, {5, 6}, on(medium_id::gpu), 12);
+  at.store({13}, {5, 6}, on(medium_id::cpu), 12);
   BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}, gpu) == 3U);  // each behind the parent on its own tier
   BOOST_TEST(at.depth({3, 4, 5, 6}, cpu) == 2U);
 }

@@ -95,18 +95,23 @@ BOOST_AUTO_TEST_CASE(an_adapter_s_blocks_are_not_the_base_model_s) {
   BOOST_TEST(lora_of(7) == "7");
 }
 
+/// A store of one block whose items are still to be written.
+void begin_block_with_items(msgpack_writer& to) {
+  to.map(3);
+  to.string("type");
+  to.string("BlockStored");
+  to.string("block_hashes");
+  to.array(1);
+  to.unsigned_integer(1);
+  to.string("block_mm_infos");
+  to.array(1);
+}
+
 BOOST_AUTO_TEST_CASE(items_that_are_none_cost_their_event_only) {
   // An event without its items would be about other blocks.
   decoding with;
   BOOST_TEST(!with.decode(batch_of(2, [](msgpack_writer& to) {
-    to.map(3);
-    to.string("type");
-    to.string("BlockStored");
-    to.string("block_hashes");
-    to.array(1);
-    to.unsigned_integer(1);
-    to.string("block_mm_infos");
-    to.array(1);
+    begin_block_with_items(to);
     to.unsigned_integer(5);
     write_multimodal(to);
   })));
@@ -119,14 +124,7 @@ BOOST_AUTO_TEST_CASE(ranges_of_items_are_bounded_like_other_keys) {
   const auto rejected = [](std::uint32_t ranges) {
     decoding with;
     BOOST_TEST(!with.decode(batch_of(1, [ranges](msgpack_writer& to) {
-      to.map(3);
-      to.string("type");
-      to.string("BlockStored");
-      to.string("block_hashes");
-      to.array(1);
-      to.unsigned_integer(1);
-      to.string("block_mm_infos");
-      to.array(1);
+      begin_block_with_items(to);
       to.map(1);
       to.string("mm_objects");
       to.array(1);

@@ -86,10 +86,12 @@ struct stream {
     event_applier::progress at;
     BOOST_TEST(applier->apply_some(batch, at, plenty, tally));
   }
-  void store(const std::vector<std::uint64_t>& named, const words& tokens, const event_scope& scope = {}) {
+  void store(const std::vector<std::uint64_t>& named, const words& tokens, const event_scope& scope = {},
+             std::optional<std::uint64_t> parent = {}) {
     stored_event made;
     made.scope = scope;
     made.hashes = names(named);
+    if (parent) made.parent = engine_hash{*parent};
     made.tokens = tokens;
     made.has_tokens = !tokens.empty();
     apply(std::move(made));
