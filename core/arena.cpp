@@ -75,17 +75,22 @@ std::size_t size_of_class(std::size_t which) noexcept {
   return base + ((which - fine_classes) % steps_per_doubling + 1) * (base / steps_per_doubling);
 }
 
-/// A free piece; the pieces of a hand are linked through themselves.
+/// A free piece. The pieces of a hand are linked through themselves, and so are the hands on a shelf, through their first pieces: to give
+/// memory back takes none.
 struct piece {
   piece* next;
+  piece* next_hand;   ///< of the first piece of a hand that lies on a shelf
+  std::size_t count;  ///< of it, how many the hand has
 };
+static_assert(sizeof(piece) <= fine_step);
 
 struct hand {
   piece* top = nullptr;
   std::size_t count = 0;
 
   void push(void* memory) noexcept {
-    top = new (memory) piece{top};
+    auto* const pushed = static_cast<piece*>(memory);
+    pushed->next = std::exchange(top, pushed);
     ++count;
   }
   void* pop() noexcept {
@@ -96,10 +101,32 @@ struct hand {
   }
 };
 
+/// Hands, the last one put there first.
+struct pile {
+  piece* top = nullptr;
+
+  void put(const hand& full) noexcept {
+    full.top->count = full.count;
+    full.top->next_hand = std::exchange(top, full.top);
+  }
+  /// Precondition: there is one.
+  hand take() noexcept {
+    const hand taken{top, top->count};
+    top = top->next_hand;
+    return taken;
+  }
+};
+
 /// What threads share of one size.
 struct shelf {
   std::mutex lock;
-  std::vector<hand> hands;
+  pile hands;
+
+  void put(const hand& full) noexcept {
+    if (full.count == 0) return;
+    const std::lock_guard locked(lock);
+    hands.put(full);
+  }
 };
 
 /// Memory between its first byte not yet cut and its end.
@@ -142,13 +169,8 @@ struct thread_pockets {
       pocket& mine = all[which];
       const std::size_t bytes = size_of_class(which);
       for (; mine.fresh.at != mine.fresh.end; mine.fresh.at += bytes) mine.active.push(mine.fresh.at);
-      for (const hand& each : {mine.active, mine.spare}) put_back(which, each);
+      for (const hand& each : {mine.active, mine.spare}) shared().shelves[which].put(each);
     }
-  }
-  static void put_back(std::size_t which, const hand& full) {
-    if (full.count == 0) return;
-    const std::lock_guard locked(shared().shelves[which].lock);
-    shared().shelves[which].hands.push_back(full);
   }
 
   void* take(std::size_t which) {
@@ -164,18 +186,17 @@ struct thread_pockets {
     {
       shelf& from = shared().shelves[which];
       const std::lock_guard locked(from.lock);
-      if (!from.hands.empty()) {
-        mine.active = from.hands.back();
-        from.hands.pop_back();
+      if (from.hands.top != nullptr) {
+        mine.active = from.hands.take();
         return;
       }
     }
     mine.fresh = shared().new_strip(size_of_class(which));
   }
-  void give(std::size_t which, void* memory) {
+  void give(std::size_t which, void* memory) noexcept {
     pocket& mine = all[which];
     if (mine.active.count >= std::max<std::size_t>(bytes_in_hand / size_of_class(which), 4)) {
-      put_back(which, mine.spare);
+      shared().shelves[which].put(mine.spare);
       mine.spare = std::exchange(mine.active, hand{});
     }
     mine.active.push(memory);
@@ -194,19 +215,27 @@ std::byte* slab_of(void* memory) noexcept {
 /// Slabs of one size of which every piece lies on the shelf go back to the stock.
 void trim_shelf(std::size_t which) {
   shelf& of = shared().shelves[which];
-  std::vector<hand> hands;
+  pile taken;
   {
     const std::lock_guard locked(of.lock);
-    hands.swap(of.hands);
+    std::swap(taken, of.hands);
   }
   std::vector<void*> pieces;
-  for (hand& each : hands) {
-    while (each.count != 0) pieces.push_back(each.pop());
+  std::vector<std::byte*> whole;
+  const std::size_t per_slab = slab_bytes / size_of_class(which);
+  try {  // nothing below needs memory
+    std::size_t count = 0;
+    for (const piece* each = taken.top; each != nullptr; each = each->next_hand) count += each->count;
+    pieces.reserve(count);
+    whole.reserve(count / per_slab);
+  } catch (const std::bad_alloc&) {
+    while (taken.top != nullptr) of.put(taken.take());
+    return;
+  }
+  while (taken.top != nullptr) {
+    for (hand each = taken.take(); each.count != 0;) pieces.push_back(each.pop());
   }
   std::ranges::sort(pieces);
-  const std::size_t per_slab = slab_bytes / size_of_class(which);
-  std::vector<std::byte*> whole;
-  hands.clear();
   hand kept;
   for (std::size_t first = 0; first < pieces.size();) {
     std::byte* const slab = slab_of(pieces[first]);
@@ -217,16 +246,12 @@ void trim_shelf(std::size_t which) {
     } else {
       for (std::size_t i = first; i < last; ++i) {
         kept.push(pieces[i]);
-        if (kept.count * size_of_class(which) >= bytes_in_hand) hands.push_back(std::exchange(kept, hand{}));
+        if (kept.count * size_of_class(which) >= bytes_in_hand) of.put(std::exchange(kept, hand{}));
       }
     }
     first = last;
   }
-  if (kept.count != 0) hands.push_back(kept);
-  {
-    const std::lock_guard locked(of.lock);
-    of.hands.insert(of.hands.end(), hands.begin(), hands.end());
-  }
+  of.put(kept);
   for (std::byte* slab : whole) shared().slabs.give(slab, slab_bytes);
 }
 

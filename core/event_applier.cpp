@@ -33,8 +33,14 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       orphans_(std::make_shared<orphan_line>(limits_.max_orphans)),
       home_(std::make_unique<worker_applier>(from, who, partitions, of_one_worker(limits_, orphans_))),
       own_backend_(from.backend_id),
-      batches_{.is_believed = from.type == publisher_type::tensorrt_llm, .said_0 = false},
-      events_{batches_} {}
+      batches_(unheard(from)),
+      events_(unheard(from)) {}
+
+void event_applier::begin_anew() {
+  own_backend_ = home_->from().backend_id;
+  batches_ = events_ = unheard(home_->from());
+  has_had_others_ = false;
+}
 
 dp_rank event_applier::rank_of(const event_scope& scope, const event_batch& batch) {
   const dp_rank registered = home_->from().worker.rank;

@@ -121,8 +121,9 @@ class event_applier {
            home_->clears_everything(cleared);
   }
 
-  /// What comes is another publisher's, or another life of this one: it need not speak for those that the one before spoke for.
-  void begin_anew() noexcept { has_had_others_ = false; }
+  /// What comes is another publisher's, or another life of this one: it need not speak for those that the one before spoke for, nor in its
+  /// way. Precondition: everything has been dropped.
+  void begin_anew();
 
   /// The worker behind `last`, of a rank if one is given: the registered one comes first (where `last` is absent), then the others in their
   /// order. None behind the last.
@@ -152,6 +153,10 @@ class event_applier {
     bool said_0 = false;       ///< before it was believed
   };
 
+  /// Of a publisher that has said nothing yet.
+  [[nodiscard]] static rank_speaker unheard(const registration& from) {
+    return {.is_believed = from.type == publisher_type::tensorrt_llm, .said_0 = false};
+  }
   /// Learns from what is said.
   [[nodiscard]] dp_rank rank_of(const event_scope& scope, const event_batch& batch);
   /// Null: there is none, or no room for another one.

@@ -293,7 +293,7 @@ bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, st
         ++tally.repeated;
         return false;
       }
-    } else if (count == 1 && put_plain(name, stands, medium)) {
+    } else if (count == 1 && holdings_.may_open(runs_of(stands.home), medium) && put_plain(name, stands, medium)) {
       ++tally.stored;
       count_held(stands.home, medium, 1);
       return false;
@@ -381,7 +381,7 @@ std::uint32_t lane_blocks::let_go(const copy& which) {
   } else {
     const std::uint32_t in = holdings_.find(at.where.in, which.medium);
     holdings_.release_odd(in, at.where.offset);
-    listed = holdings_.close_if_empty(in);
+    listed = holdings_.try_close_if_empty(in);  // the copy has gone, and its name has to go with it
   }
   count_gone(at.home, which.medium, 1);
   return listed;

@@ -99,6 +99,14 @@ std::uint32_t lane_holdings::close_if_empty(std::uint32_t which) {
   return names;
 }
 
+std::uint32_t lane_holdings::try_close_if_empty(std::uint32_t which) noexcept {
+  try {
+    return close_if_empty(which);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
 bool lane_holdings::may_open(const run_store& store, medium_id medium) const {
   const bool has_slot = std::ranges::any_of(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
   return has_slot || store.slots().has_room();

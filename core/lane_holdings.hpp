@@ -90,6 +90,9 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
   /// Answers how many names its list had, if that went with it.
   std::uint32_t close_if_empty(std::uint32_t which);
+  /// The same where nothing may be thrown any more: without the memory it takes the holding stays, empty, until somebody opens it or a clear
+  /// comes through.
+  std::uint32_t try_close_if_empty(std::uint32_t which) noexcept;
 
   /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
   /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves

@@ -249,12 +249,13 @@ void lane_names::hand_over(std::uint32_t from, std::uint32_t start, std::uint32_
 /// The place of name number `index`, the next one, of a list; none when there are no more numbers.
 std::optional<std::uint32_t> lane_names::next_place(std::uint32_t list, std::uint32_t index) {
   if (index != 0 && index % part_names == 0) {
+    auto& numbers = at(list).further;
+    if (!numbers) numbers = std::make_unique<std::vector<std::uint32_t>>();
+    if (numbers->size() == numbers->capacity()) numbers->reserve(2 * numbers->size() + 1);  // before the number is taken
     const std::uint32_t number = new_number();
     naming& further = at(number);
     further.goes_on_for = list;
     further.first = index / part_names;
-    auto& numbers = at(list).further;
-    if (!numbers) numbers = std::make_unique<std::vector<std::uint32_t>>();
     numbers->push_back(number);
   }
   if (number_for(list, index) >= most_lists) return std::nullopt;
@@ -288,6 +289,12 @@ std::uint32_t lane_names::enter(std::uint32_t list, std::uint32_t from, std::uin
   return static_cast<std::uint32_t>(names.size());
 }
 
+/// The name at a block of the list can be read in it and not be found. Behind all the others.
+void lane_names::note_gap(naming& list, std::uint32_t offset) {
+  if (!list.gaps) list.gaps = std::make_unique<std::vector<std::uint32_t>>();
+  list.gaps->push_back(offset);
+}
+
 std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::span<const engine_hash> names) {
   naming& in = at(list);
   if (offset < in.first || offset > in.end()) return 0;
@@ -311,13 +318,20 @@ std::uint32_t lane_names::fit(std::uint32_t list, std::uint32_t offset, std::spa
     const auto next = names.subspan(accepted, some);
     std::memcpy(in.names + from, next.data(), next.size_bytes());  // std::copy takes them one by one: they are not trivial to make
     in.count += some;
-    const std::uint32_t entered = place ? enter(list, from, *place) : 0;
+    std::uint32_t entered = 0;
+    try {
+      if (place) entered = enter(list, from, *place);
+      // One refused keeps its place in the list, so that those behind it can still be named.
+      if (entered != some) note_gap(in, in.first + from + entered);
+    } catch (...) {  // a name that stands here and cannot be found would be taken for one that can
+      forget(list, from);
+      in.count = from;
+      drop_numbers(in, from);
+      throw;
+    }
     accepted += entered;
     if (entered == some) continue;
-    // The one refused keeps its place in the list, so that those behind it can still be named.
     in.count = from + entered + 1;
-    if (!in.gaps) in.gaps = std::make_unique<std::vector<std::uint32_t>>();
-    in.gaps->push_back(in.end() - 1);
     break;
   }
   return static_cast<std::uint32_t>(accepted);

@@ -173,6 +173,7 @@ class lane_names final : private named_records {
   void drop_numbers(naming& of, std::uint32_t names_kept);
   [[nodiscard]] std::optional<std::uint32_t> next_place(std::uint32_t list, std::uint32_t index);
   [[nodiscard]] std::uint32_t enter(std::uint32_t list, std::uint32_t from, std::uint32_t first);
+  static void note_gap(naming& list, std::uint32_t offset);
   void forget(std::uint32_t list, std::uint32_t from);
   void reserve(naming& list, std::uint32_t names);
   void give_back_room(naming& list);

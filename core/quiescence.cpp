@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <new>
 
 namespace kvc::core {
 namespace {
@@ -87,9 +88,19 @@ struct thread_part {
   ~thread_part() {
     {
       const std::lock_guard lock(shared().leftover_lock);
-      shared().leftover.insert(shared().leftover.end(), retired.begin(), retired.end());
+      while (!retired.empty() && note(shared().leftover, retired.front())) retired.pop_front();
     }
     slot->taken.store(false, std::memory_order_release);
+  }
+
+  /// False: there is no memory for it, and nothing has changed.
+  static bool note(std::deque<retired_object>& in, const retired_object& what) noexcept {
+    try {
+      in.push_back(what);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
 
   /// False when there is more that could be freed now.
@@ -109,8 +120,9 @@ struct thread_part {
     if (!lock) return true;  // somebody else is at it
     const std::size_t some = std::min(leftover.size(), freed_per_collection);
     const std::uint64_t now = shared().epoch.load(std::memory_order_seq_cst);
-    for (std::size_t i = 0; i < some; ++i) retired.push_back({leftover[i].object, leftover[i].free, now});
-    leftover.erase(leftover.begin(), leftover.begin() + static_cast<std::ptrdiff_t>(some));
+    for (std::size_t i = 0; i < some; ++i, leftover.pop_front()) {
+      if (!note(retired, {leftover.front().object, leftover.front().free, now})) return true;  // not now
+    }
     return leftover.empty();
   }
 };
@@ -137,12 +149,16 @@ quiescent_scope::~quiescent_scope() {
   if (--self.depth == 0) self.slot->inside.store(outside, std::memory_order_release);
 }
 
-void retire(void* object, void (*free)(void*)) {
+void retire(void* object, void (*free)(void*)) noexcept {
   thread_part& self = mine();
   // The store that took the object out of reach may still wait in this processor's buffer: a reader that comes after the epoch has moved on
   // would find the object, and not be waited for.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  self.retired.push_back({object, free, shared().epoch.load(std::memory_order_seq_cst)});
+  const retired_object gone{object, free, shared().epoch.load(std::memory_order_seq_cst)};
+  if (!thread_part::note(self.retired, gone)) {
+    self.collect();  // what it frees is mostly more than is needed here
+    (void)thread_part::note(self.retired, gone);  // else it is lost: whoever has unlinked half of something must not be stopped there
+  }
   if (--self.until_collection == 0) self.collect();
 }
 

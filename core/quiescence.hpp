@@ -22,8 +22,9 @@ class quiescent_scope {
 
 /// Frees `object` by `free` when no scope open now is open any more: at some later call of `retire` on any thread, in batches,
 /// some hundred objects at most in one call.
-/// Preconditions: the object can no longer be reached by anyone who enters a scope from now on. `free` must not throw.
-void retire(void* object, void (*free)(void*));
+/// Preconditions: the object can no longer be reached by anyone who enters a scope from now on. `free` must not throw. Where there is no
+/// memory to write the object down, not even after what could be freed was, it is lost, and never freed.
+void retire(void* object, void (*free)(void*)) noexcept;
 
 /// Frees what can be freed now; for tests and for measuring memory. Answers how many objects still wait on this thread.
 std::size_t collect_retired();

@@ -1,5 +1,6 @@
 #include "core/slot_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <vector>
@@ -12,6 +13,7 @@ namespace {
 constexpr std::uint32_t page_slots = 1'024;
 constexpr unsigned medium_bits = 4;
 constexpr std::uint32_t kept_back = 1'024;  ///< more than there are lanes
+constexpr std::size_t least_free_room = 16;
 
 using page = std::array<std::atomic<std::uint64_t>, page_slots>;
 
@@ -71,6 +73,7 @@ std::uint32_t slot_table::take(worker_id worker, medium_id medium) {
     all.refused.fetch_add(1, std::memory_order_relaxed);
     return no_slot;
   }
+  if (slot >= all.free.capacity()) all.free.reserve(std::max<std::size_t>(2 * slot, least_free_room));  // all may come back
   std::atomic<page*>& home = all.pages[slot / page_slots];
   if (home.load(std::memory_order_relaxed) == nullptr) home.store(new page{}, std::memory_order_release);
   const std::uint64_t owner = std::uint64_t{worker.get()} << medium_bits | static_cast<std::uint64_t>(medium);

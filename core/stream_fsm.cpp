@@ -307,6 +307,7 @@ void stream_fsm::on_forgotten(time_point now) {
     if (phase_ == phase::listening) listen(now);
     return;
   }
+  is_evicted_ = false;  // what was taken meanwhile was of the generation before
   decide(now);
 }
 

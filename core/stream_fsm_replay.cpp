@@ -140,7 +140,10 @@ void stream_fsm::decide_after_recovery(time_point now) {
 
 /// What was being asked for will be asked for again, when it is known who answers.
 void stream_fsm::interrupt() {
-  if (recovery_) count_recovery(replay_outcome::interrupted);
+  if (recovery_) {
+    count_recovery(replay_outcome::interrupted);
+    has_answered_ = has_answered_ || recovery_->was_answered();
+  }
   was_interrupted_ = was_interrupted_ || held_ || (recovery_ && !is_tail_check_);
   is_tail_check_ = false;
   must_catch_up_ = true;

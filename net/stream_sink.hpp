@@ -107,7 +107,7 @@ class stream_sink {
   void call_on_news(std::weak_ptr<std::function<void()>> news) { *news_ = std::move(news); }
 
   /// What comes is of another publisher, or of another life of this one.
-  void begin_anew() noexcept { applier_.begin_anew(); }
+  void begin_anew() { applier_.begin_anew(); }
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 
