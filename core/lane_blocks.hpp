@@ -96,6 +96,8 @@ class lane_blocks {
     seq_hash block{};
   };
   [[nodiscard]] std::optional<meaning> meaning_of(engine_hash name);
+  /// Whether a copy of it waits for its place.
+  [[nodiscard]] bool is_waiting(engine_hash name) const { return waiting_.contains(name); }
 
   /// Whether all of these names are held in a partition on this medium.
   [[nodiscard]] bool are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium);

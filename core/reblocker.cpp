@@ -87,7 +87,7 @@ bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
     told_before = blocks_->take_placeholders(name);
     // As a block of the registered size it may wait for what turns out to be a page.
     if (from.page_tokens == from.home->key().block_size) take_block(name, from.medium, tally);
-    here = open_page(name, parent, from, tokens);
+    here = open_page(name, parent, from, tokens, tally);
     if (here == nullptr) {
       ++tally.beyond_pages;
       tally.skipped += 1 + told_before.size();
@@ -241,6 +241,33 @@ bool reblocker::check_first(page& of, medium_id medium, apply_tally& tally) {
 bool reblocker::was_evicted(const page& which) {
   if (which.blocks == 0 || which.begins.is_guess || which.lacks_first != 0) return false;
   return !blocks_->meaning_of(block_name(which, 0)) || !blocks_->meaning_of(block_name(which, which.blocks - 1));
+}
+
+bool reblocker::has_gone(const page& which) {
+  const bool has_any = which.blocks > (which.lacks_first == 0 ? 0U : 1U);
+  if (!which.is_held() || !has_any || which.borrowers != nullptr) return false;
+  const auto is_there = [&](std::uint32_t index) {
+    const engine_hash name = block_name(which, index);
+    return blocks_->meaning_of(name) || blocks_->is_waiting(name);
+  };
+  return !is_there(0) && !is_there(which.blocks - 1) && (which.lacks_first == 0 || !is_there(1));
+}
+
+void reblocker::make_room(const std::optional<engine_hash>& kept, apply_tally& tally) {
+  constexpr std::size_t looked_at = 16;  // buckets for each page that comes: enough once one in sixteen has gone
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    if (!pages_.next_bucket(making_room_, names_)) {
+      making_room_ = {};
+      continue;
+    }
+    for (const engine_hash name : names_) {
+      page* const found = pages_.find(name);
+      if (found == nullptr || name == kept || !has_gone(*found)) continue;
+      for (const auto& [medium, count] : found->copies) take_blocks(*found, medium, tally);
+      found->copies.clear();
+      let_go(*found);
+    }
+  }
 }
 
 bool reblocker::remove(engine_hash name, medium_id medium, apply_tally& tally) {

@@ -43,7 +43,8 @@ struct page_stretch {
 /// name means one page. Told with another place, it is moved there with all of its copies when one of the two tellings knows no parent,
 /// which connectors often leave out; otherwise it is another page, and the newest counts.
 /// Everything that may take long is done in parts: one page may hold thousands of blocks, and any number may hang behind it.
-/// Bounds: `most`; what is beyond is not taken in, and counted. Lane: one owner, that of the blocks.
+/// Bounds: `most`. Near them, pages are forgotten whose blocks have all been evicted or given up, since some publishers never tell of a
+/// removal; what is beyond is not taken in, and counted. Lane: one owner, that of the blocks.
 class reblocker {
  public:
   struct bounds {
@@ -144,7 +145,7 @@ class reblocker {
   // Where pages begin.
   [[nodiscard]] beginning beginning_behind(const std::optional<engine_hash>& parent, const std::shared_ptr<partition>& home);
   [[nodiscard]] page* open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
-                                std::span<const std::uint32_t> tokens);
+                                std::span<const std::uint32_t> tokens, apply_tally& tally);
   /// False, and nothing has changed, when there is no room for its tokens.
   [[nodiscard]] bool place(page& which, const std::optional<engine_hash>& parent, const beginning& at,
                            std::span<const std::uint32_t> tokens);
@@ -182,6 +183,10 @@ class reblocker {
   void store_anew(page& of, std::span<const std::uint32_t> tokens, apply_tally& tally);
   void take_block(engine_hash name, medium_id medium, apply_tally& tally);
   [[nodiscard]] bool was_evicted(const page& which);
+  /// Whether none of its blocks is there any more, nor waits, and no page needs it to find its own.
+  [[nodiscard]] bool has_gone(const page& which);
+  /// Looks at some pages, others each time, and forgets those that have gone; not `kept`.
+  void make_room(const std::optional<engine_hash>& kept, apply_tally& tally);
 
   void send_on(page& lender, std::optional<medium_id> medium);
   /// The errand goes on with another page, or ends.
@@ -197,6 +202,7 @@ class reblocker {
   std::vector<errand> to_settle_;
   std::uint32_t episode_ = 0;
   std::optional<name_walk> forgetting_;  ///< how far it has come
+  name_walk making_room_;                ///< the same
   std::vector<std::uint32_t> tokens_;    ///< reused between pages
   std::vector<local_hash> locals_;
   std::vector<engine_hash> names_;

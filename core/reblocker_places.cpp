@@ -45,7 +45,9 @@ reblocker::beginning reblocker::beginning_behind(const std::optional<engine_hash
 }
 
 reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
-                                      std::span<const std::uint32_t> tokens) {
+                                      std::span<const std::uint32_t> tokens, apply_tally& tally) {
+  // One for itself and one for the parent that it may be linked to; first of all, as what is known by name only may go with what goes.
+  if (pages_.size() + 2 > most_.pages || kept_tokens_ + tokens.size() > most_.tokens) make_room(parent, tally);
   page* made = pages_.find(name);
   const bool is_known = made != nullptr;
   if (!is_known) {

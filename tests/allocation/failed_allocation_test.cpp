@@ -77,10 +77,11 @@ struct pair_of_workers {
     apply_tally tally;
     who.store(command, tally);
   }
-  void remove(lane_blocks& who, std::uint64_t name) {
+  apply_tally remove(lane_blocks& who, std::uint64_t name) {
     const std::vector<engine_hash> names{engine_hash{name}};
     apply_tally tally;
     who.remove(names, medium_id::gpu, tally);
+    return tally;
   }
   [[nodiscard]] static bool clear(lane_blocks& who) {
     apply_tally tally;
@@ -137,6 +138,19 @@ const std::vector<scene>& all_scenes() {
       {"names that move", [](at p) { p.store(p.first, 1, 20); }, [](at p) { p.store(p.first, 10, 20); }},
       {"orphans", [](at p) { p.store(p.first, 80, 5, 79); }, [](at p) { p.store(p.first, 50, 20, 49); }},
       {"orphans that join", [](at p) { p.store(p.first, 50, 20, 49); }, [](at p) { p.store(p.first, 1, 49); }},
+      {"a copy that leaves another one",
+       [](at p) {
+         p.store(p.first, 1, 1);
+         p.store(p.first, 1, 1);
+       },
+       [](at p) { p.remove(p.first, 1); }},
+      {"the last copy of several",
+       [](at p) {
+         p.store(p.first, 1, 1);
+         p.store(p.first, 1, 1);
+         p.remove(p.first, 1);
+       },
+       [](at p) { p.remove(p.first, 1); }},
       {"an end that is let go of",
        [](at p) {
          p.store(p.first, 1, 100);
@@ -187,6 +201,36 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_a_worker_that_is_cleared_after_a_failed_
     long number = 0;
     while (fail(each, number)) ++number;
     BOOST_TEST_MESSAGE(each.name << ": " << number << " allocations");
+    (void)collect_retired();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_could_not_be_entered_is_not_taken_for_one_that_can_be_found) {
+  // Two workers share a list of names, which somebody goes on with and fails; after a clear that worker tells it all once more.
+  constexpr std::uint64_t told = 1'500;
+  for (const std::uint64_t shared : {100U, 500U, 600U}) {
+    bool has_failed = true;
+    for (long number = 0; has_failed; ++number) {
+      pair_of_workers here;
+      lane_blocks plain({.worker = worker_id{3}, .copy_counting = false, .lane = here.lane});
+      here.store(here.first, 1, shared);
+      before_failure = number;
+      try {
+        here.store(plain, 1, told);
+        has_failed = false;
+      } catch (const std::bad_alloc&) {
+      }
+      before_failure = -1;
+      BOOST_REQUIRE(pair_of_workers::clear(plain));
+      here.store(plain, 1, told);
+      std::uint64_t unknown = 0;
+      for (std::uint64_t name = 1; name <= told; ++name) unknown += here.remove(plain, name).unknown_removals;
+      BOOST_TEST_CONTEXT(shared << " shared, allocation " << number) {
+        BOOST_TEST(unknown == 0U);
+        BOOST_TEST(plain.names() == 0U);
+        BOOST_TEST(plain.held_on(medium_id::gpu) == 0U);
+      }
+    }
     (void)collect_retired();
   }
 }

@@ -229,6 +229,25 @@ BOOST_AUTO_TEST_CASE(a_new_generation_speaks_for_whom_it_names) {
   BOOST_TEST(told.parts.empty());
 }
 
+BOOST_AUTO_TEST_CASE(another_life_is_not_heard_in_the_way_of_the_last) {
+  // It may be a publisher of another kind at the same endpoint.
+  owned_stream at(of_rank(publisher_type::vllm, 3));
+  at.store_for(1, 11, {1, 2});
+  while (!at.applier->drop_some(plenty, at.tally)) continue;
+  at.applier->begin_anew();
+  at.store_for(0, 11, {1, 2});
+  BOOST_TEST((at.by_rank({1, 2}) == ranks{{3, 1}}));
+  BOOST_TEST(at.applier->owners() == 1U);
+
+  owned_stream pool(registered(publisher_type::mooncake, publisher_class::pool));
+  pool.store_for(0, 11, {1, 2}, of_backend("node-1"));
+  while (!pool.applier->drop_some(plenty, pool.tally)) continue;
+  pool.applier->begin_anew();
+  pool.store_for(0, 11, {1, 2}, of_backend("node-2"));
+  BOOST_TEST(pool.applier->owners() == 1U);
+  BOOST_TEST((pool.by_rank({1, 2}) == ranks{{0, 1}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_clear_of_one_backend_of_a_pool_leaves_the_others) {
   // A master speaks for all its nodes on one stream.
   owned_stream at(registered(publisher_type::mooncake, publisher_class::pool));

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "core/block_hasher.hpp"
 #include "core/catalog.hpp"
 #include "core/quiescence.hpp"
 #include "tests/support/real_worker.hpp"
@@ -79,6 +80,35 @@ BOOST_AUTO_TEST_CASE(a_worker_without_a_slot_holds_nothing) {
   (void)collect_retired();
   late.store(chain);
   BOOST_TEST(late.blocks().held_on(medium_id::gpu) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_medium_without_a_slot_is_found_all_the_same_where_names_say_what_they_mean) {
+  // Held in its run without a slot it would be counted, and no query would see it.
+  catalog all;
+  real_worker worker(worker_id{1}, {}, all);
+  const std::vector<local_hash> locals{local_hash{1}, local_hash{2}};
+  store_step chain;
+  seq_hash last = first_in_sequence(locals[0]);
+  chain.names = {engine_hash{last.get()}};
+  last = roll(last, locals[1], test_seed);
+  chain.names.push_back(engine_hash{last.get()});
+  chain.locals = locals;
+  worker.store(chain);
+  prefix_index& index = all.view().get()->partitions.begin()->second->partition->index();
+  while (index.runs().slots().take(worker_id{3}, medium_id::disk) != no_slot) continue;
+  store_step further;
+  further.medium = medium_id::cpu;
+  further.how = link::standard;
+  further.names = chain.names;
+  worker.store(further);
+
+  BOOST_TEST(worker.blocks().held_on(medium_id::cpu) == 2U);
+  BOOST_TEST(worker.blocks().held_on(medium_id::gpu) == 2U);
+  match_result answer;
+  match_scope scope;
+  scope.media = mask_of(medium_id::cpu);
+  index.match(locals, scope, answer);
+  BOOST_TEST(answer.of(worker_id{1}).any == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -357,4 +357,41 @@ BOOST_AUTO_TEST_CASE(what_is_known_to_be_behind_is_told) {
   BOOST_TEST(under_test.machine.behind() == 9U);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_counts_although_what_was_asked_for_was_interrupted) {
+  // Whoever has answered once and is silent after a break is another one: what that tells must not pass for what is known.
+  const auto back = check("it answered before the break, and never after", quick(),
+                          {{"connected", "listen, joining"},
+                           {"quiet 1", "request 0, catching_up"},
+                           {"sent", "read_reply, catching_up"},
+                           {"reply 0", "apply_reply, catching_up"},
+                           {"applied", "read_reply, catching_up"},
+                           {"reply 1", "apply_reply, catching_up"},
+                           {"applied", "read_reply, catching_up"},
+                           {"back", "listen, joining"},
+                           {"quiet 1", "request 1, recovering"},
+                           {"sent", "read_reply, recovering"},
+                           {"silence", "request 1, recovering"},
+                           {"sent", "read_reply, recovering"},
+                           {"silence", "forget, recovering"},
+                           {"forgotten", "listen, joining"},
+                           {"connected", "listen, joining"},
+                           {"live 0 other", "apply_live, joining"},
+                           {"applied", "listen, whole"},
+                           {"live 1 other", "apply_live, whole"},
+                           {"applied", "listen, whole"},
+                           {"live 2 other", "apply_live, whole"},
+                           {"applied", "listen, whole"}});
+  BOOST_TEST(back.so_far().restarts == 1U);
+  BOOST_TEST(back.so_far().duplicates == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_after_an_eviction_is_not_evicted) {
+  const auto next = check("another life shows while the last one is taken away", quick(),
+                          after_two({{"live 0 other", "forget, recovering"},
+                                     {"evicted", "forget, recovering"},
+                                     {"forgotten", "apply_live, joining"},
+                                     {"applied", "listen, whole"}}));
+  BOOST_TEST(next.so_far().generation == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

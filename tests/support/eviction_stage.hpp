@@ -43,7 +43,7 @@ struct eviction_stage {
     budget = std::make_unique<core::index_budget>(partitions, bytes, names.size());
     budget->begin_round();
   }
-  void hire(std::uint32_t number, const std::string& tenant = "default", bool copy_counting = true) {
+  void hire(std::uint32_t number, const std::string& tenant = "default", bool copy_counting = true, std::uint32_t block_size = 1) {
     actor& hired = actors[number];
     hired.tenant = tenant;
     hired.lane = number % names.size();
@@ -52,7 +52,8 @@ struct eviction_stage {
                            .shared_pool = false,
                            .status = std::make_shared<core::stream_status>(),
                            .media_seen = std::make_shared<std::atomic<core::media_mask>>(core::media_mask{0})};
-    hired.home = partitions.join({.tenant = tenant, .model = "m", .lora = "", .salt = "", .block_size = 1}, test_seed, who).value();
+    const core::partition_key key{.tenant = tenant, .model = "m", .lora = "", .salt = "", .block_size = block_size};
+    hired.home = partitions.join(key, test_seed, who).value();
     const core::lane_blocks::options options{.worker = who.id, .copy_counting = copy_counting, .lane = names[hired.lane]};
     hired.blocks = std::make_unique<core::lane_blocks>(options);
     if (budget) budget->begin_round();
