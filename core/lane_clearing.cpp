@@ -38,6 +38,7 @@ bool lane_blocks::clear_some(media_mask which, std::span<const partition* const>
   }
   if (!clear_orphans(which, only, budget)) return false;
   if (holdings_.size() == 0 && odd_.empty()) forget_counts();
+  if (!holdings_.give_back_some(budget)) return false;
   is_clearing_ = false;
   holdings_.freeze(false);
   return true;

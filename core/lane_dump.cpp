@@ -135,6 +135,7 @@ void lane_blocks::dump_waiting(engine_hash name, const dump_cursor& at, dump_sli
 /// the last one, whatever the budget, and the walk always comes on. Blocks of runs that are found already do not move any more.
 bool lane_blocks::find_runs(dump_cursor& at, std::size_t budget, std::size_t& spent) const {
   const auto look_at = [&](std::uint32_t which) {
+    if (which >= holdings_.end()) return;  // those there were have all gone since
     const holding& held = holdings_.at(which);
     if (held.in == nullptr || !is_told(held.home, at)) return;
     find_run(held.in, held.home, at, spent);

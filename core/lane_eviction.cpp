@@ -18,12 +18,14 @@ bool lane_blocks::evict_some(eviction_pass& pass, std::size_t& budget, const std
   const quiescent_scope looking;  // judging a run reads its column, which others may replace meanwhile
   if (evicting_.pass != pass.number()) evicting_ = {.pass = pass.number(), .holdings = holdings_.end(), .odd_names = {}};
   if (pass.gives_up_waiting() && !give_up_waiting(pass, budget, before_first, tally)) return false;
+  evicting_.holdings = std::min(evicting_.holdings, holdings_.end());  // they may all have gone since the last call
   // From the newest down: a run is mostly held before what stands behind it, so that a chain may go from its end in one pass.
   while (evicting_.holdings != 0) {
     if (budget == 0) return false;
     --budget;
     evict_holding(--evicting_.holdings, pass, budget, before_first, tally);
   }
+  if (!holdings_.give_back_some(budget)) return false;
   for (std::vector<engine_hash> names;; budget -= std::min(budget, names.size() + 1)) {
     if (odd_.empty()) return true;
     if (budget == 0) return false;

@@ -107,6 +107,21 @@ std::uint32_t lane_holdings::try_close_if_empty(std::uint32_t which) noexcept {
   }
 }
 
+bool lane_holdings::give_back_some(std::size_t& budget) noexcept {
+  constexpr std::uint32_t few = 64;  // a page of them, which a worker that comes and goes need not take anew each time
+  if (in_use_ == 0 && end() > few && left_.size() == 0) {
+    std::swap(all_, left_);
+    first_unused_ = last_trunk_ = last_found_ = none;
+    stored_ = removed_ = {};
+  }
+  for (; left_.size() != 0; --budget) {
+    if (budget == 0) return false;
+    left_.drop_last_page();
+  }
+  left_.clear();
+  return true;
+}
+
 bool lane_holdings::may_open(const run_store& store, medium_id medium) const {
   const bool has_slot = std::ranges::any_of(slots_, [&](const slot_use& each) { return each.store == &store && each.medium == medium; });
   return has_slot || store.slots().has_room();

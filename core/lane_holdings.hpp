@@ -94,6 +94,9 @@ class lane_holdings {
   /// comes through.
   std::uint32_t try_close_if_empty(std::uint32_t which) noexcept;
 
+  /// Where no holding is in use, gives back the pages they lay on, `budget` of them, which it lowers. True when nothing is left to give back.
+  [[nodiscard]] bool give_back_some(std::size_t& budget) noexcept;
+
   /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
   /// off yet, it is cut off, so that what comes later becomes the run: a trunk that grows step by step, each taken by a worker that leaves
   /// it right behind, would become a run per step otherwise. What is cut off is held by nobody, or, if it is short, by one worker of this
@@ -156,7 +159,7 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t moved_to(std::uint64_t move) const noexcept { return moved_to_[move % moves_kept]; }
   static constexpr std::uint64_t moves_kept = 1'024;
 
-  /// One past the highest number of a holding ever in use; unused ones have no run.
+  /// One past the highest number of a holding in use since there was none; unused ones have no run.
   [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
   [[nodiscard]] std::size_t size() const noexcept { return in_use_; }
   [[nodiscard]] media_mask media() const noexcept { return media_; }
@@ -202,6 +205,7 @@ class lane_holdings {
   std::shared_ptr<lane_names> names_;
   gradual_map by_run_{arena_kind::holdings};  ///< those that their runs do not lead to
   paged_list<holding, 64, arena_kind::holdings> all_;
+  paged_list<holding, 64, arena_kind::holdings> left_;  ///< unused, to be given back
   std::uint32_t first_unused_ = none;  ///< the others behind it, each in the `slot` of the one before
   std::size_t in_use_ = 0;
   boost::container::small_vector<slot_use, 1> slots_;  ///< few: partitions times media

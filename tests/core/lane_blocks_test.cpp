@@ -1,6 +1,7 @@
 // What the behaviour suite cannot see from outside: tallies, budgets of clearing, books of orphans.
 #include "core/lane_blocks.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/arena.hpp"
 #include "core/catalog.hpp"
+#include "core/snapshot.hpp"
 #include "tests/support/real_worker.hpp"
 
 namespace {
@@ -291,6 +294,41 @@ BOOST_AUTO_TEST_CASE(clearing_comes_to_its_end_with_the_least_budget) {
   BOOST_TEST(blocks.names() == 0U);
   BOOST_TEST(counted.removed == 500U);
   BOOST_TEST(home->index().run_count() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_clear_gives_back_what_was_kept_for_each_run) {
+  // A fleet whose engines are reset now and then would else keep what each of them once needed, where no byte budget sees it.
+  constexpr std::uint64_t runs = 10'000;
+  constexpr std::size_t budget = 50;
+  const auto kept = [] { return arena_now().used[static_cast<std::size_t>(arena_kind::holdings)]; };
+  const auto home = std::make_shared<partition>(kvc::test::partition_number(0), kvc::test::test_seed);
+  kvc::core::lane_blocks blocks({.worker = me});
+  const std::size_t before = kept();
+  for (std::uint64_t each = 1; each <= runs; ++each) store_chain(blocks, home, 10 * each, 1);
+  const std::size_t peak = kept() - before;
+  dump_cursor begun;
+  dump_slice told;
+  BOOST_TEST(!blocks.dump_some(begun, 1, told));
+
+  apply_tally counted;
+  std::size_t most = 0;
+  for (bool is_done = false; !is_done;) {
+    const std::size_t now = kept();
+    is_done = blocks.clear_some(all_media, {}, budget, counted);
+    most = std::max(most, now - kept());
+  }
+  BOOST_TEST(kept() - before < peak / 50);
+  BOOST_TEST(most <= 2 * budget * 64 * sizeof(holding));
+
+  for (std::uint64_t each = 1; each <= 10; ++each) store_chain(blocks, home, 10 * each, 2);
+  BOOST_TEST(blocks.names() == 20U);
+  BOOST_TEST(blocks.dump_some(begun, runs * runs, told));
+  dump_cursor again;
+  dump_slice all;
+  BOOST_TEST(blocks.dump_some(again, runs * runs, all));
+  BOOST_TEST(all.blocks() == 20U);
+  while (!blocks.clear_some(all_media, {}, budget, counted)) continue;
+  BOOST_TEST(blocks.names() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(tallies_add_up) {
