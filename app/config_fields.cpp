@@ -203,7 +203,7 @@ constexpr std::array rows{
     field_info{"coordinator", "coordinator_quota_file", text_access{get_quota_file, put_quota_file},
                "a path; empty = quotas end with the process", "file that keeps the quotas from one start to the next"},
     field_info{"coordinator", "coordinator_call_timeout", decimal(KVC_AT(coordinator.call_timeout), 0, 3'600, true), "",
-               "seconds a call to an MP server may take"},
+               "seconds a call to an MP server may wait for a connection, and may take once it has one"},
 
     field_info{"index", "index_budget", size(whole(KVC_AT(streams.index_budget), 0, tib * 1024)),
                "0 = any amount; as text also with K, M, G or T, as in 8G",

@@ -1,6 +1,5 @@
 #include "net/api_prefetch.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -70,6 +69,7 @@ struct outgoing_request {
   std::string body;
   std::size_t most_bytes = 0;  ///< of the answer
   steady::duration patience{};
+  steady::time_point latest;
 };
 
 asio::awaitable<void> until_unwanted(outgoing_call& call) {
@@ -81,19 +81,21 @@ asio::awaitable<void> carry_out(coordinator_context& context, outgoing_request w
   using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
   auto first = co_await (context.calls.call(std::move(wanted.host), wanted.port, wanted.method, std::move(wanted.target),
-                                            std::move(wanted.body), wanted.patience, wanted.most_bytes) ||
+                                            std::move(wanted.body), wanted.patience, wanted.most_bytes, wanted.latest) ||
                          until_unwanted(end.call()));
   if (first.index() == 0) end.call().answer = std::get<0>(std::move(first));
 }
 
 /// Home lane. `method` is a literal.
 asio::awaitable<relayed> relay(coordinator_context& context, std::string_view instance_id, std::string_view method, std::string target,
-                               std::string body, std::size_t most_bytes, steady::duration patience, std::stop_token client_left) {
+                               std::string body, std::size_t most_bytes, std::stop_token client_left,
+                               steady::time_point latest = mp_caller::never) {
   const core::mp_member* member = context.tables.servers.find(instance_id);
   if (member == nullptr) co_return std::nullopt;
   ++context.tables.counters.prefetches;
   const auto call = std::make_shared<outgoing_call>(context.home.context.get_executor());
-  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body), most_bytes, patience};
+  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body), most_bytes,
+                          as_duration(context.settings.call_timeout), latest};
   context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
   const std::stop_callback on_leaving(client_left, [call] {
     asio::post(call->unwanted.get_executor(), [call] {
@@ -189,9 +191,7 @@ asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, 
                                                   std::stop_token client_left, steady::time_point latest) {
   const std::string_view id = wanted.instance_id;
   const relayed answer = co_await on_home(context, here, [&] {
-    const steady::duration left = std::max(steady::duration::zero(), latest - steady::now());
-    return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), most_submitted_bytes,
-                 std::min<steady::duration>(as_duration(context.settings.call_timeout), left), client_left);
+    return relay(context, id, "POST", "/cache/prefetches", std::move(wanted.body), most_submitted_bytes, client_left, latest);
   });
   if (!answer) co_return no_such_server(id);
   if (!*answer) co_return failed_call("submit to", id, answer->error().message());
@@ -206,7 +206,7 @@ asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, la
                                                 std::string_view instance_id, std::string_view request_id) {
   relayed answer = co_await on_home(context, here, [&] {
     return relay(context, instance_id, "GET", "/cache/prefetches/" + percent_encoded(request_id), std::string(), most_polled_bytes,
-                 as_duration(context.settings.call_timeout), request.client_left);
+                 request.client_left);
   });
   if (!answer) co_return no_such_server(instance_id);
   if (!*answer) co_return failed_call("status from", instance_id, answer->error().message());

@@ -28,8 +28,8 @@ inline constexpr std::size_t most_prefetched_tokens = 1'000'000;
 /// Reads the body of POST /cache/prefetches; what is wrong is in `faults`. Pure.
 void read_prefetch(const tape_value& body, prefetch_order& into, field_faults& faults);
 
-/// (Contract of both: spec coordinator-api, "Cache".) The server's answer is waited for no longer than `call_timeout`; then
-/// 502. When the client goes away, so does the call.
+/// (Contract of both: spec coordinator-api, "Cache".) A connection to the server is waited for no longer than `call_timeout`, and so is the
+/// answer over it; then 502. When the client goes away, so does the call.
 
 /// POST /cache/prefetches. The call has ended by `latest`, if that is sooner.
 [[nodiscard]] asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, prefetch_order wanted,

@@ -61,8 +61,10 @@ asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_han
   body += end;
   ++tables.counters.deletions_sent;
   tables.counters.keys_sent += keys;
-  const auto answer = co_await context.deletions.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body),
-                                                      as_duration(context.settings.call_timeout), most_answer_bytes);
+  // The wait for a connection counts as well: the later it is sent, the more of its keys may have been stored anew.
+  const steady::duration patience = as_duration(context.settings.call_timeout);
+  const auto answer = co_await context.deletions.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body), patience,
+                                                      most_answer_bytes, steady::now() + patience);
   if (answer && is_done(*answer)) co_return;
   ++tables.counters.deletions_failed;
   tables.evictions.failed(piece.id);

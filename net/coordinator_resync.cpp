@@ -95,7 +95,12 @@ asio::awaitable<action> ask(coordinator_context& context, core::resync_fsm& mach
     if (is_token) is_page = co_await seed_page(context, tree->root());
     if (is_page) {
       const auto next = token.has_value() ? std::optional<std::string_view>(token.text()) : std::nullopt;
+      const std::string asked = machine.server();
+      const std::size_t failed = machine.servers_failed();
       const action then = machine.on_page(steady::now(), next, registered(context));
+      if (machine.servers_failed() > failed) {
+        log::warn(log::module::fleet, "resync page failed", {{"instance", asked}, {"reason", "it names a page that has come before"}});
+      }
       drop_tree(context, std::move(tree), answer->body.size());
       co_return then;
     }

@@ -31,6 +31,11 @@ using enum coordinator_endpoint;
 constexpr std::chrono::seconds relay_spare{5};
 constexpr std::chrono::seconds longest_reading{60};  ///< of a prefetch, behind the bodies of others; the call has its time after that
 
+/// A relayed call has the time of one until it has a connection, and again over that.
+seconds_setting longest_relay(const coordinator_settings& settings) {
+  return 2 * settings.call_timeout;
+}
+
 /// Whether a request is answered in one go on the home lane, in microseconds.
 bool is_short(coordinator_endpoint asked) {
   switch (asked) {
@@ -90,7 +95,7 @@ asio::awaitable<std::optional<http_reply>> read_body(coordinator_context& contex
 /// Reads a prefetch and passes it on. What it was read from is given back first, as a call takes its time and many may wait: the tree by
 /// the piece of work that has made it, since behind it in line there may be others that each make one.
 asio::awaitable<http_reply> pass_on_prefetch(coordinator_context& context, lane& here, const http_request& request) {
-  const steady::time_point latest = steady::now() + longest_reading + as_duration(context.settings.call_timeout);
+  const steady::time_point latest = steady::now() + longest_reading + as_duration(longest_relay(context.settings));
   prefetch_order wanted;
   const auto read = [&]() -> std::optional<http_reply> {
     coordinator_reading from;
@@ -232,7 +237,7 @@ http_plan coordinator_service::plan(const http_request& head) {
   planned.waits = state_->lanes.size() > 1 || !(is_short(asked) || is_short_by_body(asked)) || is_kept;
   if (asked == submit_prefetch || asked == poll_prefetch) {
     // A relayed request ends at its own deadline, which clients know as a 502.
-    planned.patience = std::chrono::duration_cast<std::chrono::milliseconds>(settings.call_timeout) + relay_spare;
+    planned.patience = std::chrono::duration_cast<std::chrono::milliseconds>(longest_relay(settings)) + relay_spare;
     if (asked == submit_prefetch) planned.patience += longest_reading;
     planned.ends_with_client = true;
   }

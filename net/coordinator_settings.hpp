@@ -30,7 +30,7 @@ struct coordinator_settings {
   seconds_setting resync_max_wait{60};
   std::size_t resync_page_size = 1'000;
   std::size_t max_keys = 10'000'000;            ///< tracked objects; stores beyond are counted and not tracked
-  seconds_setting call_timeout{30};             ///< every call to an MP server
+  seconds_setting call_timeout{30};             ///< every call to an MP server, and the wait for a connection before it
   std::string quota_file{};                     ///< keeps the quotas from one start to the next; empty: nothing does
   std::vector<std::string> auth_tokens{};       ///< may do everything; with both lists empty, anybody may
   std::vector<std::string> auth_read_tokens{};  ///< may do what changes nothing

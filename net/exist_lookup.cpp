@@ -100,8 +100,9 @@ void exist_lookup::run(const exist_request& request, exist_answer& answer, const
       is_reachable = is_reachable && truth_.is_reachable(each);
     }
   } else if (const auto backend = objects_.find(request.backend)) {
-    is_known = true;
     look(*backend, request);
+    // What was found answers for itself. Only who asks for more has to know whether anybody would have told of it.
+    is_known = std::ranges::all_of(best_, [](const best& each) { return each.decision.exists; }) || objects_.is_in_use(request.backend);
     is_reachable = truth_.is_reachable(*backend);
   }
   if (has_touched_) last_touch_ = moment;

@@ -26,8 +26,9 @@ struct exist_answer {
 /// Answers probes on the lane that asks.
 ///
 /// Without a backend every backend is looked at, and a key has the best that is true of it in any of them: in memory, on its way there, on
-/// a disk it can be promoted from, there at all. A key that is nowhere, while a store that could have it cannot be asked, is not said to be
-/// missing but unavailable. Lane: one object per lane; what it refers to is shared and outlives it.
+/// a disk it can be promoted from, there at all. A key that is nowhere, while a store that could have it cannot be asked or nobody answers
+/// for the backend that is named, is not said to be missing but unavailable. Lane: one object per lane; what it refers to is shared and
+/// outlives it.
 class exist_lookup {
  public:
   exist_lookup(object_shelves& objects, promotion_service& promotions, store_reconciler& truth, std::size_t longest_key)

@@ -21,6 +21,15 @@ bool says_the_same(const tape_node& one, const tape_node& other) {
   return one.what == kind::string ? one.text() == other.text() : one.is_integer() && one.bits == other.bits;
 }
 
+/// Whether a member came with the same under both names. Token ids and their base64 are compared by what they stand for.
+bool says_what_counts(const request_document& document, const request_item& item, const request_item::rival& rival) {
+  if (rival.node != 0) return says_the_same(document.nodes()[rival.node - 1], *document.find(item, rival.meaning));
+  const list_slot& list = item.list_of(rival.meaning);
+  if (list.is_wrong || rival.list.is_wrong) return false;
+  return rival.meaning == member::hashes ? std::ranges::equal(document.hashes_of(rival.list), document.hashes_of(list))
+                                         : std::ranges::equal(document.tokens_of(rival.list), document.tokens_of(list));
+}
+
 bool is_plain_key(const extra_key& key) {
   using enum extra_key::kind;
   return key.what == text || key.what == bytes || key.what == unsigned_integer || key.what == negative_integer;
@@ -43,13 +52,12 @@ bool is_reported_key(const extra_key& key) {
 }  // namespace
 
 field_rules::field_rules(const request_document& document, const request_item& item) : document_(document), item_(item) {
-  const request_item::rivalry& rivals = item.rivals;
-  if (rivals.first.empty()) return;
-  const bool are_known = rivals.first_node != 0 && rivals.second_node != 0;
-  if (are_known && says_the_same(document.nodes()[rivals.first_node - 1], document.nodes()[rivals.second_node - 1])) return;
-  const std::string other(rivals.second);
-  refuse(refusal_kind::invalid_value, std::string(rivals.first) + " and " + other + " are names of the same member; send one of them",
-         other);
+  for (const request_item::rival& each : item.rivals) {
+    if (says_what_counts(document, item, each)) continue;
+    const std::string other = each.node != 0 ? name_of(each.meaning) : std::string(item.list_of(each.meaning).name);
+    refuse(refusal_kind::invalid_value, std::string(each.name) + " and " + other + " are names of the same member; send one of them",
+           other);
+  }
 }
 
 const tape_node* field_rules::value(member wanted) const {

@@ -19,7 +19,7 @@ inline constexpr std::size_t max_identity_bytes = 4'096;
 /// A member that is absent or null leaves the caller's default. Pure; the document outlives it.
 class field_rules {
  public:
-  /// Two names for one member are a fault already.
+  /// Two names for one member that do not say the same are a fault already, whatever the member.
   field_rules(const request_document& document, const request_item& item);
 
   /// Refuses absence, null and "". `name` is what the member is called in the refusal.

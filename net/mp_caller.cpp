@@ -58,16 +58,16 @@ void mp_caller::give_back(const address& to, http_client client, bool is_good) {
 
 asio::awaitable<result<http_client::answer>> mp_caller::call(std::string host, std::uint16_t port, std::string_view method,
                                                              std::string target, std::string body, steady::duration patience,
-                                                             std::size_t most_bytes) {
-  const time_point deadline = steady::now() + patience;
+                                                             std::size_t most_bytes, time_point latest) {
   const address to(std::move(host), port);
-  const error_code no_room = co_await wait_for_room(to, deadline);
+  const error_code no_room = co_await wait_for_room(to, std::min(steady::now() + patience, latest));
   if (no_room) co_return no_room;
   http_client client = take(to);
   result<http_client::answer> answer = error_code(errc::cancelled);
   try {
     constexpr std::string_view content_type = "application/json";
-    answer = co_await client.call(method, std::move(target), std::move(body), deadline - steady::now(), content_type, most_bytes);
+    const steady::duration left = std::min(patience, latest - steady::now());
+    answer = co_await client.call(method, std::move(target), std::move(body), left, content_type, most_bytes);
   } catch (...) {
     give_back(to, std::move(client), false);
     throw;

@@ -1,4 +1,4 @@
-// Calls to MP servers over a bounded number of connections, each with a deadline.
+// Calls to MP servers over a bounded number of connections, each with deadlines.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ namespace kvc::net {
 
 /// Connections that are kept and shared.
 ///
-/// A call takes an idle connection to its server or opens one, while the bounds allow; else it waits for one to come free, within its own
-/// deadline. Redirects are not followed.
+/// A call takes an idle connection to its server or opens one, while the bounds allow; else it waits for one to come free. Redirects are
+/// not followed.
 /// Lane: the executor's thread. Must outlive its calls.
 class mp_caller {
  public:
   struct limits {
-    std::size_t per_server = 8;   ///< connections in use to one server
+    std::size_t per_server = 64;  ///< connections in use to one server, which may be slow: the others need some, too
     std::size_t in_all = 100;     ///< connections in use (as the other service's client has them)
     std::size_t idle = 20;        ///< connections kept while nobody uses them
     std::size_t waiting = 1'000;  ///< calls that wait for a connection
@@ -39,13 +39,16 @@ class mp_caller {
   mp_caller& operator=(const mp_caller&) = delete;
 
   static constexpr std::size_t most_answer_bytes = std::size_t{1} << 20;  ///< unless a call says otherwise
+  static constexpr auto never = std::chrono::steady_clock::time_point::max();
 
-  /// One request and its whole answer, of at most `most_bytes`, within `patience`, waiting for a connection included. Errors: `timed_out`,
-  /// `cancelled`, `overloaded` (too many calls wait), or those of `http_client`.
+  /// One request and its whole answer, of at most `most_bytes`. Its turn on a connection is waited for no longer than `patience`, and then
+  /// the exchange, which may have to open it, has as long again: what was sent is not given up because others were slow before. Both have
+  /// ended by `latest`. Errors: `timed_out`, `cancelled`, `overloaded` (too many calls wait), or those of `http_client`.
   [[nodiscard]] asio::awaitable<result<http_client::answer>> call(std::string host, std::uint16_t port, std::string_view method,
                                                                   std::string target, std::string body,
                                                                   std::chrono::steady_clock::duration patience,
-                                                                  std::size_t most_bytes = most_answer_bytes);
+                                                                  std::size_t most_bytes = most_answer_bytes,
+                                                                  std::chrono::steady_clock::time_point latest = never);
 
   /// Whether a call to a server would begin at once.
   [[nodiscard]] bool has_room(const std::string& host, std::uint16_t port) const { return has_room(address(host, port)); }

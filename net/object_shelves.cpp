@@ -43,6 +43,24 @@ void object_shelves::release(std::uint32_t backend) {
   entries_[backend].has_store = false;
 }
 
+/// Whether a store or a stream stands behind a backend. Under the lock of the names.
+bool object_shelves::is_served(const entry& one) {
+  return one.has_store || std::ranges::any_of(one.inlets, [](const auto& each) { return !each.second.expired(); });
+}
+
+bool object_shelves::has_objects(const core::object_table& table, std::string_view backend) {
+  const std::vector<std::uint32_t> owners = table.owners_of(backend);
+  return std::ranges::any_of(owners, [&table](std::uint32_t owner) { return table.objects_of(owner) != 0; });
+}
+
+bool object_shelves::is_in_use(std::string_view backend) const {
+  const std::shared_lock reading(names_lock_);
+  const auto found = numbers_.find(backend);
+  if (found == numbers_.end()) return false;
+  if (is_served(entries_[found->second])) return true;
+  return read(found->second, [backend](const core::object_table& table) { return has_objects(table, backend); });
+}
+
 std::optional<std::uint32_t> object_shelves::number_of(std::string_view backend) {
   if (const auto found = numbers_.find(backend); found != numbers_.end()) return found->second;
   const std::uint32_t fresh = backends();
@@ -68,13 +86,10 @@ std::optional<std::uint32_t> object_shelves::give_way(const std::string& to) {
   for (std::size_t tried = 0; tried < most_backends; ++tried) {
     const std::uint32_t number = next_to_give_way_++ % most_backends;
     entry& one = entries_[number];
-    const bool is_in_use = one.has_store || std::ranges::any_of(one.inlets, [](const auto& each) { return !each.second.expired(); });
-    if (is_in_use) continue;
+    if (is_served(one)) continue;
     // Under the lock of the table: whoever writes to it next sees that the number means another backend.
     const bool is_free = write(number, [&](core::object_table& table) {
-      for (const std::uint32_t owner : table.owners_of(*one.text)) {
-        if (table.objects_of(owner) != 0) return false;
-      }
+      if (has_objects(table, *one.text)) return false;
       one.name.store(text.get(), std::memory_order_release);
       return true;
     });

@@ -56,8 +56,11 @@ class object_shelves {
   [[nodiscard]] std::optional<std::uint32_t> keep(std::string_view backend);
   /// The backend has no store any more.
   void release(std::uint32_t backend);
-  /// Absent: it has never been mentioned.
+  /// Absent: it has never been mentioned, or has given way.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view backend) const;
+  /// Whether anybody answers for a backend: it has a store, a stream that speaks for it, or objects left. Takes the lock of the names, and
+  /// of the table if need be: to be asked only where it matters.
+  [[nodiscard]] bool is_in_use(std::string_view backend) const;
   /// How many there are; their numbers are 0 to that.
   [[nodiscard]] std::uint32_t backends() const noexcept { return known_.load(std::memory_order_acquire); }
   /// Valid for the call it is asked in: see guarantee 3.
@@ -155,6 +158,8 @@ class object_shelves {
     std::uint32_t until = 0;
   };
 
+  [[nodiscard]] static bool is_served(const entry& one);
+  [[nodiscard]] static bool has_objects(const core::object_table& table, std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> give_way(const std::string& to);
   [[nodiscard]] bool clear_some(const core::cleared_objects& which, progress& at);

@@ -138,14 +138,16 @@ shapes shapes_of(endpoint which) {
   }
 }
 
-/// `text`: the type of a text; empty: the schema says what it looks like.
-void append_content(std::string& out, std::string_view schema, std::string_view text = {}) {
-  if (!text.empty()) {
-    out.append(R"("content":{")").append(text).append(R"(":{"schema":{"type":"string"}}})");
-    return;
-  }
-  const std::string reference = R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
-  out += R"("content":{"application/json":)" + reference + R"(,"application/msgpack":)" + reference + "}";
+constexpr std::string_view json_type = "application/json";
+
+/// `only`: the one type there is, a text's unless it is JSON; empty: either form of what the schema says.
+void append_content(std::string& out, std::string_view schema, std::string_view only = {}) {
+  const bool is_text = !only.empty() && only != json_type;
+  const std::string reference = is_text ? R"({"schema":{"type":"string"}})"
+                                        : R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
+  out.append(R"("content":{")").append(only.empty() ? json_type : only).append("\":").append(reference);
+  if (only.empty()) out.append(R"(,"application/msgpack":)").append(reference);
+  out += '}';
 }
 
 /// What GET /dump may be narrowed by; each absent parameter means any.
@@ -159,8 +161,10 @@ void append_filters(std::string& out) {
   out += ',';
 }
 
-std::string_view text_of(endpoint which) {
+/// The type of what is never told in another form, whatever is asked for.
+std::string_view only_type_of(endpoint which) {
   if (which == endpoint::metrics) return "text/plain";
+  if (which == endpoint::openapi) return json_type;
   return which == endpoint::docs ? "text/html" : std::string_view();
 }
 
@@ -181,7 +185,7 @@ void append_route(std::string& out, const route_entry& route) {
     out += "},";
   }
   out += R"("responses":{"200":{"description":"The answer",)";
-  append_content(out, bodies.answered, text_of(route.endpoint));
+  append_content(out, bodies.answered, only_type_of(route.endpoint));
   out += R"(},"default":{"description":"Why there is none",)";
   append_content(out, "Error");
   out += "}}}}";

@@ -14,6 +14,12 @@ void empty(std::vector<Element>& list) {
 
 }  // namespace
 
+/// Out of the way of those bodies, nearly all, that call everything by one name. A name that has become the last one again is no rival.
+void request_item::set_aside(rival earlier, std::string_view now) {
+  std::erase_if(rivals, [now](const rival& each) { return each.name == now; });
+  rivals.push_back(earlier);
+}
+
 void request_document::clear() {
   data_.items.clear();
   empty(data_.tokens);

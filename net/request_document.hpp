@@ -29,43 +29,43 @@ struct list_slot {
   std::size_t end = 0;
 };
 
-/// One object with known members: the body itself, or one element of `queries`.
+/// One object with known members: the body itself, or one element of `queries`. A member counts as it came last, under whatever name.
 struct request_item {
   bool is_object = false;
   std::array<std::uint32_t, member_count> nodes{};          ///< node of each member's value, counted from 1; 0: absent
   std::array<std::string_view, member_count> names{};       ///< as the client called it
   list_slot tokens;
   list_slot hashes;
-  /// Two names that the client used for one and the same member.
-  struct rivalry {
-    std::string_view first;
-    std::string_view second;
-    std::uint32_t first_node = 0;   ///< as in `nodes`; 0: a long list
-    std::uint32_t second_node = 0;  ///< the same
+  /// What a member came with under another name than the one that counts.
+  struct rival {
+    member meaning{};
+    std::string_view name;
+    std::uint32_t node = 0;  ///< as in `nodes`; 0: a long list
+    list_slot list;
   };
-  rivalry rivals{};  ///< the first such; of clients that know several servers the values may well be the same
+  /// One for each such name, as it came last; of clients that know several servers they say the same as what counts.
+  std::vector<rival> rivals;
 
   /// Takes down a member's value. Null is as good as absent and must not be noted, or it would take the place of a value.
   void note(const known_name& known, std::size_t node) {
     std::string_view& name = names[static_cast<std::size_t>(known.meaning)];
     std::uint32_t& place = nodes[static_cast<std::size_t>(known.meaning)];
-    const auto now = static_cast<std::uint32_t>(node + 1);
-    note_rivals({name, known.name, place, now});
+    if (!name.empty() && name != known.name) set_aside({known.meaning, name, place, {}}, known.name);
     name = known.name;
-    place = now;
+    place = static_cast<std::uint32_t>(node + 1);
   }
   /// Begins a long list, whose value is not null either.
   void begin_list(list_slot& list, const known_name& known) {
-    note_rivals({list.name, known.name});
+    if (list.present && list.name != known.name) set_aside({known.meaning, list.name, 0, list}, known.name);
     list = list_slot{};
     list.present = true;
     list.name = known.name;
   }
+  /// The long list a member stands for, which tokens share with their base64.
+  [[nodiscard]] const list_slot& list_of(member meaning) const noexcept { return meaning == member::hashes ? hashes : tokens; }
 
  private:
-  void note_rivals(const rivalry& found) {
-    if (!found.first.empty() && found.first != found.second && rivals.first.empty()) rivals = found;
-  }
+  void set_aside(rival earlier, std::string_view now);
 };
 
 /// What the readers fill in.
@@ -113,12 +113,14 @@ class request_document {
   /// First node of the whole document, for walking containers by `next`.
   [[nodiscard]] const tape_node* nodes() const noexcept { return nodes_; }
 
-  [[nodiscard]] std::span<const std::uint32_t> tokens_of(const request_item& item) const noexcept {
-    return std::span(data_.tokens).subspan(item.tokens.begin, item.tokens.end - item.tokens.begin);
+  [[nodiscard]] std::span<const std::uint32_t> tokens_of(const list_slot& list) const noexcept {
+    return std::span(data_.tokens).subspan(list.begin, list.end - list.begin);
   }
-  [[nodiscard]] std::span<const core::seq_hash> hashes_of(const request_item& item) const noexcept {
-    return std::span(data_.hashes).subspan(item.hashes.begin, item.hashes.end - item.hashes.begin);
+  [[nodiscard]] std::span<const std::uint32_t> tokens_of(const request_item& item) const noexcept { return tokens_of(item.tokens); }
+  [[nodiscard]] std::span<const core::seq_hash> hashes_of(const list_slot& list) const noexcept {
+    return std::span(data_.hashes).subspan(list.begin, list.end - list.begin);
   }
+  [[nodiscard]] std::span<const core::seq_hash> hashes_of(const request_item& item) const noexcept { return hashes_of(item.hashes); }
 
  private:
   void clear();

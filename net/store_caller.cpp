@@ -25,7 +25,8 @@ asio::awaitable<bool> store_caller::find_leader(steady::time_point deadline) {
   for (const store_url& asked : {at_, url_}) {
     const auto patience = std::min<steady::duration>(patience_, deadline - steady::now());
     if (patience <= steady::duration::zero()) co_return false;
-    const auto told = co_await calls_.call(asked.host, asked.port, "GET", asked.path + "/leader", std::string(), patience);
+    const auto told = co_await calls_.call(asked.host, asked.port, "GET", asked.path + "/leader", std::string(), patience,
+                                            mp_caller::most_answer_bytes, deadline);
     if (!told || told->status / 100 != 2) continue;
     std::vector<store_url> found = find_addresses(told->body, asked.port);
     if (found.empty()) continue;
@@ -48,7 +49,7 @@ asio::awaitable<result<http_client::answer>> store_caller::call(std::string_view
     const store_url asked = at_;
     std::string whole = asked.path + target;
     if (whole.empty()) whole = "/";
-    auto answer = co_await calls_.call(asked.host, asked.port, method, std::move(whole), body, patience, most_bytes);
+    auto answer = co_await calls_.call(asked.host, asked.port, method, std::move(whole), body, patience, most_bytes, deadline);
     if (who_ == led_by::one_server) co_return answer;
     if (!answer && answer.error() == errc::cancelled) co_return answer.error();
     const bool leads = answer && answer->status != not_leading;

@@ -26,7 +26,7 @@ class store_caller {
  public:
   using duration = std::chrono::steady_clock::duration;
 
-  /// `patience`: of one exchange, at most.
+  /// `patience`: of one exchange, at most, and of the wait for a connection before it.
   store_caller(asio::any_io_executor executor, store_url url, duration patience, led_by who)
       : executor_(executor), url_(std::move(url)), at_(url_), patience_(patience), who_(who), calls_(executor, limits()) {}
 

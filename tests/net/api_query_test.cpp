@@ -337,4 +337,26 @@ BOOST_AUTO_TEST_CASE(hashes_extra_keys_as_events_do) {
   BOOST_TEST(matched(R"([null,null,[["picture",3]]])") == "8,");
 }
 
+BOOST_AUTO_TEST_CASE(no_route_picks_one_of_two_names_that_contradict_each_other) {
+  // The pair in front agrees. An answer would be about another partition than the one of the two that was meant.
+  api_fixture service;
+  service.join("a");
+  const std::string names = R"({"model":"m","modelname":"m","cache_salt":"a","additional_salt":"b","block_size":4,)";
+  const std::string registration = R"("endpoint":"tcp://127.0.0.1:9","type":"vLLM","instance_id":"b"})";
+  for (const raw_answer& refused :
+       {service.post("/query", names + R"("token_ids":[]})"), service.post("/query_by_hash", names + R"("seq_hashes":[]})"),
+        service.post("/register", names + registration)}) {
+    BOOST_TEST(refused.status == 400, refused.body);
+    BOOST_TEST(refused.body ==
+               R"({"error":"cache_salt and additional_salt are names of the same member; send one of them","reason":"invalid_value",)"
+               R"("field":"additional_salt"})");
+  }
+  const std::string good = R"({"model":"m","modelname":"m","cache_salt":"","additional_salt":"","block_size":4,"token_ids":[]})";
+  const std::string bad = names + R"("token_ids":[]})";
+  const std::string results = service.post("/query_batch", R"({"queries":[)" + good + "," + bad + "," + good + "]}").body;
+  const std::string row = R"({"default":{"a":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}})";
+  BOOST_TEST(results.starts_with(R"({"results":[)" + row + R"(,{"error":"cache_salt and additional_salt are names)"), results);
+  BOOST_TEST(results.ends_with("}," + row + "]}"), results);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 // The listing at the start over sockets: order, races, failures, and what waits for it.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/net/heard_log.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
 
 BOOST_AUTO_TEST_SUITE(coordinator_resync)
@@ -147,6 +149,7 @@ BOOST_AUTO_TEST_CASE(the_next_server_is_asked_when_one_cannot_list) {
   for (const failure& each : failures) {
     stub_mp_server bad([&](const stub_mp_server::asked&) { return each.answer; });
     stub_mp_server good([&](const stub_mp_server::asked&) -> stub_mp_server::told { return {200, page(entry("aa", 9), "null")}; });
+    const heard_log log;
     coordinator_fixture service(listing());
     service.join("bad", bad.port());
     (void)bad.wait_for(1);
@@ -155,6 +158,9 @@ BOOST_AUTO_TEST_CASE(the_next_server_is_asked_when_one_cannot_list) {
     BOOST_TEST(service.metric("kvc_coordinator_resync_state") == complete, each.why);
     BOOST_TEST(service.metric("kvc_coordinator_usage_bytes") == 9, each.why);
     BOOST_TEST(service.metric("kvc_coordinator_resync_servers_failed") == 1, each.why);
+    const auto lines = log.lines();
+    const auto names_it = [](const std::string& line) { return line.find("resync page failed instance=bad reason=") != std::string::npos; };
+    BOOST_TEST(std::ranges::count_if(lines, names_it) == 1, each.why);
   }
 }
 

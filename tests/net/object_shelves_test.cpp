@@ -1,8 +1,14 @@
 #include "net/object_shelves.hpp"
 
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
+
+#include "core/catalog.hpp"
+#include "net/runtime.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(object_shelves)
@@ -30,6 +36,13 @@ bool has(const net::object_shelves& shelves, const std::string& backend) {
     return owner != core::no_record && table.find(owner, "key") != core::no_record;
   });
 }
+
+/// A stream of which nothing is wanted but that it is there.
+struct deaf_inlet final : net::index_inlet {
+  void take_changes(net::changed_objects /*what*/) override {}
+  void names_of(const core::partition_key& /*home*/, std::span<const core::seq_hash> /*blocks*/,
+                std::vector<core::named_block>& /*into*/) const override {}
+};
 
 std::string pod(std::size_t number) {
   return "pod-" + std::to_string(number);
@@ -69,6 +82,30 @@ BOOST_AUTO_TEST_CASE(backends_with_objects_or_a_store_stay) {
   shelves.release(*with_store);
   BOOST_TEST(tell(shelves, "one more", true) == 0U);
   BOOST_TEST(!shelves.find("store").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_backend_is_in_use_with_a_store_a_stream_or_objects) {
+  core::catalog catalog;
+  net::runtime lanes(1, catalog);
+  net::object_shelves shelves({});
+  BOOST_TEST(!shelves.is_in_use("a"));
+
+  const auto number = shelves.keep("a");
+  BOOST_REQUIRE(number.has_value());
+  BOOST_TEST(shelves.is_in_use("a"));
+  shelves.release(*number);
+  BOOST_TEST(!shelves.is_in_use("a"));
+
+  auto stream = std::make_shared<deaf_inlet>();
+  BOOST_REQUIRE(shelves.attach("a", lanes.at(0), stream));
+  BOOST_TEST(shelves.is_in_use("a"));
+  stream.reset();
+  BOOST_TEST(!shelves.is_in_use("a"));
+
+  BOOST_REQUIRE(tell(shelves, "a", true) == 0U);
+  BOOST_TEST(shelves.is_in_use("a"));
+  BOOST_REQUIRE(tell(shelves, "a", false) == 0U);
+  BOOST_TEST(!shelves.is_in_use("a"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -68,8 +68,11 @@ BOOST_AUTO_TEST_CASE(refuses_two_names_for_one_member) {
     std::string_view second;
   };
   for (const example& each : {example{R"("token_ids":[],"model_name":"other")", "model", "model_name"},
-                              example{R"("token_ids":[],"token_ids_b64":"")", "token_ids", "token_ids_b64"},
-                              example{R"("block_hash":[1],"seq_hashes":[1])", "block_hash", "seq_hashes"},
+                              example{R"("token_ids":[1],"token_ids_b64":"")", "token_ids", "token_ids_b64"},
+                              example{R"("token_ids_b64":"AQAAAA==","token_ids":[1,0])", "token_ids_b64", "token_ids"},
+                              example{R"("block_hash":[1],"seq_hashes":[2])", "block_hash", "seq_hashes"},
+                              example{R"("block_hash":[1,2],"seq_hashes":[1])", "block_hash", "seq_hashes"},
+                              example{R"("block_hash":"none","seq_hashes":[1])", "block_hash", "seq_hashes"},
                               example{R"("token_ids":[],"cache_salt":"a","additionalsalt":"b")", "cache_salt", "additionalsalt"}}) {
     const auto got = read(query_with(each.members));
     BOOST_TEST(got->reason() == "invalid_value", each.members);
@@ -80,12 +83,52 @@ BOOST_AUTO_TEST_CASE(refuses_two_names_for_one_member) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(takes_two_names_for_one_member_that_say_the_same) {
-  // Clients that know several servers send each of them the name it knows.
-  for (const std::string_view members :
-       {R"("token_ids":[],"cache_salt":"a","additionalsalt":"a")", R"("token_ids":[],"cache_salt":"a","additionalsalt":null)"}) {
-    BOOST_TEST(!read(query_with(members))->wrong.has_value(), members);
+BOOST_AUTO_TEST_CASE(names_that_agree_hide_no_others) {
+  // However many names there are, and in whatever order they come: what is answered is what all of them mean.
+  struct example {
+    std::string_view members;
+    std::string_view first;
+    std::string_view second;
+  };
+  for (const example& each :
+       {example{R"("modelname":"m","token_ids":[],"cache_salt":"a","additional_salt":"b")", "cache_salt", "additional_salt"},
+        example{R"("token_ids":[],"cache_salt":"a","additional_salt":"b","modelname":"m")", "cache_salt", "additional_salt"},
+        example{R"("modelname":"m","model_name":"other","token_ids":[])", "model", "model_name"},
+        example{R"("modelname":"other","model_name":"m","token_ids":[])", "modelname", "model_name"},
+        example{R"("token_ids":[],"cache_salt":"a","additional_salt":"b","additionalsalt":"a")", "additional_salt", "additionalsalt"},
+        example{R"("token_ids":[],"cache_salt":"a","additional_salt":"a","additionalsalt":"b")", "cache_salt", "additionalsalt"},
+        example{R"("modelname":"m","token_ids":[1],"token_ids_b64":"AgAAAA==")", "token_ids", "token_ids_b64"},
+        example{R"("modelname":"m","block_hash":[1],"seq_hashes":[2])", "block_hash", "seq_hashes"},
+        example{R"("block_hash":[1],"seq_hashes":[2],"block_hashes":[1])", "seq_hashes", "block_hashes"},
+        example{R"("block_hash":[1],"seq_hashes":[1],"block_hashes":[2])", "block_hash", "block_hashes"}}) {
+    const auto got = read(query_with(each.members));
+    BOOST_TEST(got->reason() == "invalid_value", each.members);
+    if (!got->wrong) continue;
+    BOOST_TEST(got->wrong->field == each.second, each.members);
+    BOOST_TEST(got->wrong->sentence.starts_with(std::string(each.first) + " and " + std::string(each.second) + " are"),
+               got->wrong->sentence);
   }
+}
+
+BOOST_AUTO_TEST_CASE(takes_two_names_for_one_member_that_say_the_same) {
+  // Clients that know several servers send each of them the name it knows. What a name said before it came again does not count.
+  for (const std::string_view members :
+       {R"("token_ids":[],"cache_salt":"a","additionalsalt":"a")", R"("token_ids":[],"cache_salt":"a","additionalsalt":null)",
+        R"("modelname":"m","model_name":"m","token_ids":[],"cache_salt":"a","additionalsalt":"a","additional_salt":"a")",
+        R"("token_ids":[],"cache_salt":"b","additionalsalt":"a","cache_salt":"a")",
+        R"("token_ids":[],"cache_salt":"a","additionalsalt":"b","cache_salt":"a","additionalsalt":"a")"}) {
+    BOOST_TEST(read(query_with(members))->refused() == "", members);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(takes_lists_under_several_names_that_hold_the_same) {
+  const auto tokens = read(query_with(R"("token_ids":[1,2],"token_ids_b64":"AQAAAAIAAAA=")"));
+  BOOST_TEST(tokens->refused() == "");
+  BOOST_TEST(tokens_of(*tokens) == (std::vector<std::uint32_t>{1, 2}), per_element);
+  const auto hashes = read(query_with(R"("seq_hashes":[7,-1],"block_hash":["7","0xffffffffffffffff"],"block_hashes":[7,-1])"));
+  BOOST_TEST(hashes->refused() == "");
+  BOOST_TEST(hashes_of(*hashes) == (std::vector<std::uint64_t>{7, ~std::uint64_t{0}}), per_element);
+  BOOST_TEST(read(query_with(R"("token_ids":[],"token_ids_b64":"")"))->refused() == "");
 }
 
 BOOST_AUTO_TEST_CASE(takes_members_and_their_names_in_messagepack_alike) {
@@ -110,6 +153,30 @@ BOOST_AUTO_TEST_CASE(takes_members_and_their_names_in_messagepack_alike) {
     const auto got = read(body, wire_form::msgpack);
     BOOST_TEST(got->reason() == (is_null ? "" : "invalid_value"));
     if (is_null) BOOST_TEST(tokens_of(*got) == (std::vector<std::uint32_t>{5}), per_element);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_that_agree_hide_no_others_in_messagepack) {
+  for (const bool differs : {true, false}) {
+    std::string body;
+    msgpack_writer out(body);
+    out.map(7);
+    for (const char* name : {"model", "modelname", "cache_salt"}) {
+      out.string(name);
+      out.string("m");
+    }
+    out.string("additional_salt");
+    out.string(differs ? "other" : "m");
+    out.string("block_size");
+    out.unsigned_integer(1);
+    for (const char* name : {"seq_hashes", "block_hashes"}) {
+      out.string(name);
+      out.array(1);
+      out.unsigned_integer(5);
+    }
+    const auto got = read(body, wire_form::msgpack);
+    BOOST_TEST(got->reason() == (differs ? "invalid_value" : ""));
+    if (!differs) BOOST_TEST(hashes_of(*got) == (std::vector<std::uint64_t>{5}), per_element);
   }
 }
 

@@ -47,6 +47,34 @@ BOOST_AUTO_TEST_CASE(objects_of_a_store_that_was_unregistered_are_gone) {
   BOOST_TEST(eventually([&] { return metric(R"(kvc_store_objects{medium="memory"})") == 0; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_backend_whose_store_was_unregistered_is_as_unknown_as_any) {
+  master.put("a", {.memory = true});
+  add_store(master.url(), "solo");
+  BOOST_REQUIRE(becomes(R"({"keys":["a","b"],"backend_id":"solo"})", R"({"exists":[1,0]})"));
+  BOOST_REQUIRE(call("DELETE", "/stores/solo").status == 200);
+
+  // Its objects go a piece at a time. Nobody can say of the others that they are missing.
+  BOOST_TEST(becomes(R"({"keys":["a","b",""],"backend_id":"solo"})", R"({"exists":[-2000,-2000,-600]})"));
+  BOOST_TEST(exist(R"({"keys":["a","b"]})") == R"({"exists":[0,0]})");
+  add_store(master.url(), "solo");
+  BOOST_TEST(becomes(R"({"keys":["a","b"],"backend_id":"solo"})", R"({"exists":[1,0]})"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_backend_is_known_for_as_long_as_its_stream_is_registered, store_fixture) {
+  const std::string probe = R"({"key":"a","backend_id":"store-1"})";
+  BOOST_TEST(exist(probe) == R"({"exists":-2000})");
+  open_pool();
+  publish({listed("a", {core::replica_kind::memory})});
+  BOOST_REQUIRE(becomes(probe, R"({"exists":1})"));
+  publish({listed("a", {})});
+  BOOST_TEST(becomes(probe, R"({"exists":0})"));  // its stream would have told
+
+  publish({listed("a", {core::replica_kind::memory})});
+  BOOST_REQUIRE(becomes(probe, R"({"exists":1})"));
+  BOOST_REQUIRE(call("POST", "/unregister", R"({"instance_id":"pool"})").status == 200);
+  BOOST_TEST(becomes(probe, R"({"exists":-2000})"));
+}
+
 BOOST_AUTO_TEST_CASE(a_store_that_never_answered_leaves_no_doubt_behind) {
   // Nobody has to wait until whoever asked it last has noticed.
   add_store("http://127.0.0.1:1", "dead");
