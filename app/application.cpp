@@ -1,9 +1,11 @@
 #include "app/application.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "app/process_limits.hpp"
@@ -45,6 +47,16 @@ net::store_settings store_settings_of(const settings& values) {
   return wanted;
 }
 
+/// Connections for which there are descriptors: some are left for streams and stores, so that clients cannot take the fleet's.
+std::size_t most_connections(std::uint64_t open_files) {
+  return open_files == 0 ? std::numeric_limits<std::size_t>::max() : std::max<std::size_t>(1, open_files / 4 * 3);
+}
+
+net::http_settings fitting(net::http_settings wanted, std::uint64_t open_files) {
+  wanted.max_connections = std::min(wanted.max_connections, most_connections(open_files));
+  return wanted;
+}
+
 /// An address as URLs have it.
 std::string in_url(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
 
@@ -57,7 +69,8 @@ std::string joined(const std::vector<std::uint16_t>& ports) {
 }  // namespace
 
 application::application(settings values, const std::vector<std::string>& warnings)
-    : values_(std::move(values)),
+    : open_files_(raise_open_files()),
+      values_(std::move(values)),
       sink_(values_.to_journal),
       engine_(values_.zmq_io_threads),
       lanes_(values_.lanes == 0 ? usable_cpus() : values_.lanes, catalog_),
@@ -72,10 +85,11 @@ application::application(settings values, const std::vector<std::string>& warnin
             .started = std::chrono::steady_clock::now(),
             .version = KVC_VERSION,
             .auth_tokens = values_.http.auth_tokens,
-            .auth_read_tokens = values_.http.auth_read_tokens}),
+            .auth_read_tokens = values_.http.auth_read_tokens,
+            .also_missing = [this] { return still_missing(); }}),
       coordinator_(lanes_, coordinator_settings_of(values_)),
       surface_(api_, coordinator_, &stores_),
-      server_(lanes_, surface_, values_.http) {
+      server_(lanes_, surface_, fitting(values_.http, open_files_)) {
   set_levels(values_);
   for (const std::string& warning : warnings) log::warn(log::module::app, "configuration", {{"warning", warning}});
 }
@@ -102,10 +116,13 @@ exit_code application::start() {
   if (!publishers.errors.empty() || !stores.errors.empty()) return exit_code::bad_configuration;
 
   net::set_heap_policy();
-  const std::uint64_t files = raise_open_files();
   log::info(log::module::app, "starting",
-            {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", files}, {"publishers", publishers.registrations.size()}});
+            {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", open_files_}, {"publishers", publishers.registrations.size()}});
   const net::http_settings& http = values_.http;
+  if (const std::size_t most = most_connections(open_files_); http.max_connections > most) {
+    log::warn(log::module::app, "fewer connections than configured, as there may be no more open files",
+              {{"http_max_connections", http.max_connections}, {"connections", most}, {"open_files", open_files_}});
+  }
   log::info(log::module::app,
             http.auth_tokens.empty() && http.auth_read_tokens.empty() ? "authentication is off, everybody may call every route"
                                                                       : "authentication is on",
@@ -175,8 +192,6 @@ bool application::listen() {
 }
 
 void application::prepare_signals() {
-  // A reader of our log that goes away must not take the service with it.
-  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   signals_.emplace([this] { asked_to_stop_.set_value(); },
                    [this] {
                      static_cast<void>(sink_.write_out(std::chrono::milliseconds(100)));
@@ -187,8 +202,13 @@ void application::prepare_signals() {
 
 std::vector<std::string> application::not_ready_because() const {
   std::vector<std::string> reasons = fleet_.not_ready_because(std::chrono::steady_clock::now());
-  if (auto missing = reserve_->missing()) reasons.push_back(std::move(*missing));
+  std::ranges::move(still_missing(), std::back_inserter(reasons));
   return reasons;
+}
+
+std::vector<std::string> application::still_missing() const {
+  if (auto missing = reserve_->missing()) return {std::move(*missing)};
+  return {};
 }
 
 bool application::register_publishers(std::vector<core::registration> publishers) {

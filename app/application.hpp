@@ -57,9 +57,12 @@ class application {
   [[nodiscard]] bool listen();
   void prepare_signals();
   [[nodiscard]] std::vector<std::string> not_ready_because() const;
+  /// What is missing beside the streams. From when the lanes start until they have stopped.
+  [[nodiscard]] std::vector<std::string> still_missing() const;
   [[nodiscard]] bool register_publishers(std::vector<core::registration> publishers);
   [[nodiscard]] boost::asio::awaitable<void> add_all(std::vector<core::registration> publishers, std::promise<bool>* done);
 
+  std::uint64_t open_files_;  ///< as many as this process may have
   settings values_;
   log_sink sink_;                       ///< first made, last gone: everything below may log
   std::promise<void> asked_to_stop_;

@@ -133,7 +133,7 @@ constexpr std::array rows{
                "largest request header, and as much in trailers and chunk extensions"},
     field_info{"http", "http_max_body_bytes", whole(KVC_AT(http.max_body_bytes), kib, 4 * gib), "", "largest request body; more is a 413"},
     field_info{"http", "http_max_connections", whole(KVC_AT(http.max_connections), 1, 1'000'000), "",
-               "open connections, all lanes together; more are refused with a 503"},
+               "open connections, all lanes together, and three quarters of the open files allowed at most; more are refused with a 503"},
     field_info{"http", "http_body_budget_bytes", whole(KVC_AT(http.body_budget_bytes), kib, 1024 * gib), "not below http_max_body_bytes",
                "bytes of all bodies being read at once; more are refused with a 503"},
     field_info{

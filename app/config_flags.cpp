@@ -42,6 +42,7 @@ class flag_reader {
     }
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    spelled_ = "flag --" + name;
     std::optional<std::string> value;
     if (equals != std::string::npos) value = argument.substr(equals + 1);
     if (name == "config") {
@@ -74,7 +75,7 @@ class flag_reader {
     }
     if (!value) value = take_next();
     if (!value) {
-      parsed_.errors.push_back("flag " + flag_name(field.name) + " needs a value; legal: " + legal_values(field));
+      parsed_.errors.push_back(spelled_ + " needs a value; legal: " + legal_values(field));
       return;
     }
     add(field, std::move(*value));
@@ -102,11 +103,12 @@ class flag_reader {
   }
 
   void add(const field_info& field, std::string text) {
-    parsed_.values.push_back({&field, {raw_value::form::loose_text, std::move(text), {}}, "flag " + flag_name(field.name)});
+    parsed_.values.push_back({&field, {raw_value::form::loose_text, std::move(text), {}}, spelled_});
   }
 
   const std::vector<std::string>* arguments_;
   std::size_t next_ = 0;
+  std::string spelled_;  ///< the flag in hand, as it was given: some have several names
   parsed_flags parsed_;
 };
 

@@ -1,4 +1,5 @@
 // Reads the configuration and does what it asks for.
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -17,6 +18,14 @@ using kvc::app::exit_code;
 
 void print(std::FILE* where, const std::string& text) { static_cast<void>(std::fputs(text.c_str(), where)); }
 
+/// What was asked for and is all there is to do: the exit code says whether it could be written.
+exit_code answer(const std::string& text) {
+  print(stdout, text);
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!is_written) print(stderr, "kv-conductor: cannot write to standard output\n");
+  return is_written ? exit_code::stopped : exit_code::failed;
+}
+
 void show_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) print(stderr, "kv-conductor: warning: " + warning + "\n");
 }
@@ -34,14 +43,8 @@ std::uint64_t drawn_secret() {
 
 exit_code run(int argc, const char* const* argv) {
   kvc::app::configuration config = kvc::app::read_config(kvc::app::process_inputs(argc, argv));
-  if (config.wanted == command::help) {
-    print(stdout, kvc::app::help_text());
-    return exit_code::stopped;
-  }
-  if (config.wanted == command::version) {
-    print(stdout, "kv-conductor " KVC_VERSION "\n");
-    return exit_code::stopped;
-  }
+  if (config.wanted == command::help) return answer(kvc::app::help_text());
+  if (config.wanted == command::version) return answer("kv-conductor " KVC_VERSION "\n");
   // A server that starts logs its warnings, in the form its log has.
   if (!config.errors.empty() || config.wanted != command::serve) show_warnings(config.warnings);
   if (!show_errors(config.errors)) return exit_code::bad_configuration;
@@ -56,13 +59,15 @@ exit_code run(int argc, const char* const* argv) {
   show_warnings(publishers.warnings);
   const bool are_publishers_sound = show_errors(publishers.errors);
   if (!show_errors(stores.errors) || !are_publishers_sound) return exit_code::bad_configuration;
-  print(stdout, config.wanted == command::print_config ? kvc::app::print_config(config) : "ok\n");
-  return exit_code::stopped;
+  return answer(config.wanted == command::print_config ? kvc::app::print_config(config) : "ok\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  // From the first moment: whoever starts us may be going, and a reader of our log that goes must not take the service with it.
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // until the service takes note of it
   try {
     return static_cast<int>(run(argc, argv));
   } catch (const std::exception& failure) {

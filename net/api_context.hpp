@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct api_context {
   std::string version = {};
   std::vector<std::string> auth_tokens = {};          ///< may do everything; with both lists empty, anybody may
   std::vector<std::string> auth_read_tokens = {};     ///< may do what changes nothing
+  std::function<std::vector<std::string>()> also_missing = {};  ///< why the service is not ready beside its streams; any lane
 };
 
 }  // namespace kvc::net

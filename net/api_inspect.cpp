@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -211,7 +212,9 @@ http_reply say_health(const api_context& context, const http_request& request, t
 }
 
 http_reply say_ready(const api_context& context, const http_request& request, time_point now) {
-  const std::vector<std::string> reasons = context.fleet.not_ready_because(now);
+  std::vector<std::string> reasons = context.fleet.not_ready_because(now);
+  const bool are_streams_whole = reasons.empty();
+  if (context.also_missing) std::ranges::move(context.also_missing(), std::back_inserter(reasons));
   std::string body;
   answer_writer out(body, request.answer_form);
   if (reasons.empty()) {
@@ -223,7 +226,9 @@ http_reply say_ready(const api_context& context, const http_request& request, ti
   const bool is_draining = context.fleet.is_draining();
   out.object(4);
   out.member("status", "not ready");
-  out.member("error", is_draining ? "the server is shutting down" : "some streams are not whole yet");
+  out.member("error", is_draining         ? "the server is shutting down"
+                      : are_streams_whole ? "the server is still starting"
+                                          : "some streams are not whole yet");
   out.member("reason", reason_of(is_draining ? refusal_kind::draining : refusal_kind::overloaded));
   out.key("reasons");
   out.list(reasons.size());

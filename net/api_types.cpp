@@ -1,6 +1,7 @@
 #include "net/api_types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -62,16 +63,23 @@ bool is_host_name(std::string_view name) noexcept {
   return name == "localhost" || (dot != std::string_view::npos && name.find_first_not_of("0123456789", dot + 1) != std::string_view::npos);
 }
 
+/// Whether an endpoint is that of every address, under one of the names that engines are told to bind.
+bool is_everywhere(std::string_view endpoint) noexcept {
+  constexpr std::array<std::string_view, 5> names{"*", "0.0.0.0", "[::]", "[0:0:0:0:0:0:0:0]", "[::0]"};
+  constexpr std::string_view transport = "tcp://";
+  if (!endpoint.starts_with(transport)) return false;
+  return std::ranges::find(names, endpoint.substr(transport.size(), endpoint.rfind(':') - transport.size())) != names.end();
+}
+
 /// Nobody can be connected to at every address, which is what engines are told to bind and what is copied from their configuration.
 void read_meeting_point(field_rules& rules, const core::registration& wanted) {
-  constexpr std::string_view every_address = "tcp://*:";
   const auto refuse = [&](std::string_view name, std::string_view otherwise) {
     rules.refuse(refusal_kind::invalid_value,
                  std::string(name) + " names no host to connect to; say the host on which the publisher runs" + std::string(otherwise),
                  std::string(name));
   };
-  if (!wanted.bind && wanted.endpoint.starts_with(every_address)) refuse("endpoint", ", or bind: true when it connects to us");
-  if (wanted.replay_endpoint.starts_with(every_address)) refuse("replay_endpoint", "");
+  if (!wanted.bind && is_everywhere(wanted.endpoint)) refuse("endpoint", ", or bind: true when it connects to us");
+  if (is_everywhere(wanted.replay_endpoint)) refuse("replay_endpoint", "");
   if (wanted.bind && is_host_name(name_in_endpoint(wanted.endpoint))) {
     rules.refuse(refusal_kind::invalid_value,
                  "endpoint is to be bound here, which takes an address or an interface of this host, or *, and no name of a host",

@@ -124,7 +124,8 @@ asio::awaitable<void> write_usage(exposition& page, coordinator_context& context
 
 void write_eviction(exposition& page, const coordinator_tables& tables) {
   const core::eviction_counters& counted = tables.evictions.counters();
-  page.counter("kvc_coordinator_eviction_cycles_total", "Eviction cycles", counted.cycles + tables.counters.cycles_alone);
+  page.counter("kvc_coordinator_eviction_cycles_total", "Eviction cycles",
+               counted.cycles + tables.counters.cycles_alone + tables.counters.cycles_held_back);
   page.counter("kvc_coordinator_eviction_cycles_skipped_total", "Times nothing was planned, as no server could be asked",
                tables.counters.cycles_alone + tables.counters.cycles_held_back);
   page.counter("kvc_coordinator_evictions_planned_total", "Keys chosen for deletion", counted.planned);

@@ -173,9 +173,11 @@ std::optional<std::vector<placement>> read_placements(std::string_view body, con
 placement read_single(unsigned status, std::string_view body) {
   placement found;
   if (status == 404) {
-    found.is_known = true;
-    if (body.find("NOT_READY") != std::string_view::npos)
-      found.replicas.push_back({core::replica_kind::memory, core::replica_state::in_flight, {}});
+    // In the store's own word: whoever has no such route, or stands before a store that is away, says 404 of anything.
+    const auto says = [body](std::string_view word) { return body.find(word) != std::string_view::npos; };
+    const bool is_coming = says("NOT_READY") || says("-703");
+    found.is_known = is_coming || says("NOT_FOUND") || says("-704");
+    if (is_coming) found.replicas.push_back({core::replica_kind::memory, core::replica_state::in_flight, {}});
     return found;
   }
   if (status != 200) return found;

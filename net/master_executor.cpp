@@ -69,11 +69,6 @@ asio::awaitable<result<master_executor::refusal>> master_executor::look_at(const
   const time_point asked = steady::now();
   auto answer = co_await caller_.call("GET", locate_target({}, asked_for, tenant), std::string(), deadline, most_look_bytes);
   if (!answer) co_return answer.error();
-  if (answer->status == 404 && places.size() == 1) {  // the whole list was not found
-    found[places.front()].is_known = true;
-    found[places.front()].asked = asked;
-    co_return refusal::none;
-  }
   // Nobody led until the deadline, which is no fault of the keys: they can be asked for again.
   if (answer->status == 503) co_return error_code(errc::timed_out);
   if (answer->status != 200) co_return refusal::of_list;

@@ -43,9 +43,9 @@ void object_shelves::release(std::uint32_t backend) {
   entries_[backend].has_store = false;
 }
 
-/// Whether a store or a stream stands behind a backend. Under the lock of the names.
-bool object_shelves::is_served(const entry& one) {
-  return one.has_store || std::ranges::any_of(one.inlets, [](const auto& each) { return !each.second.expired(); });
+/// Whether a stream speaks for a backend. Under the lock of the names.
+bool object_shelves::has_stream(const entry& one) {
+  return std::ranges::any_of(one.inlets, [](const auto& each) { return !each.second.expired(); });
 }
 
 bool object_shelves::has_objects(const core::object_table& table, std::string_view backend) {
@@ -57,7 +57,8 @@ bool object_shelves::is_in_use(std::string_view backend) const {
   const std::shared_lock reading(names_lock_);
   const auto found = numbers_.find(backend);
   if (found == numbers_.end()) return false;
-  if (is_served(entries_[found->second])) return true;
+  const entry& one = entries_[found->second];
+  if ((one.has_store && can_be_asked(found->second)) || has_stream(one)) return true;
   return read(found->second, [backend](const core::object_table& table) { return has_objects(table, backend); });
 }
 
@@ -86,7 +87,7 @@ std::optional<std::uint32_t> object_shelves::give_way(const std::string& to) {
   for (std::size_t tried = 0; tried < most_backends; ++tried) {
     const std::uint32_t number = next_to_give_way_++ % most_backends;
     entry& one = entries_[number];
-    if (is_served(one)) continue;
+    if (one.has_store || has_stream(one)) continue;
     // Under the lock of the table: whoever writes to it next sees that the number means another backend.
     const bool is_free = write(number, [&](core::object_table& table) {
       if (has_objects(table, *one.text)) return false;

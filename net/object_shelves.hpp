@@ -58,7 +58,7 @@ class object_shelves {
   void release(std::uint32_t backend);
   /// Absent: it has never been mentioned, or has given way.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view backend) const;
-  /// Whether anybody answers for a backend: it has a store, a stream that speaks for it, or objects left. Takes the lock of the names, and
+  /// Whether anybody answers for a backend: it has a store that can be asked, a stream that speaks for it, or objects left. Takes the lock of the names, and
   /// of the table if need be: to be asked only where it matters.
   [[nodiscard]] bool is_in_use(std::string_view backend) const;
   /// How many there are; their numbers are 0 to that.
@@ -158,7 +158,7 @@ class object_shelves {
     std::uint32_t until = 0;
   };
 
-  [[nodiscard]] static bool is_served(const entry& one);
+  [[nodiscard]] static bool has_stream(const entry& one);
   [[nodiscard]] static bool has_objects(const core::object_table& table, std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> give_way(const std::string& to);

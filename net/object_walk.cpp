@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "core/exist_decision.hpp"
+#include "core/pool_key.hpp"
 
 namespace kvc::net {
 namespace {
@@ -85,7 +86,7 @@ void object_walk::take(const core::object_table& table, std::uint32_t owner, std
   const std::uint32_t first = table.first_of_block(name);
   std::uint32_t part = first;
   for (std::size_t i = 0; part != core::no_record && i < most_parts; ++i, ++parts_) {
-    if (table.owner_of(part) == owner) {
+    if (table.owner_of(part) == owner && may_be_meant(table.key(part))) {
       const core::exist_decision decision = core::decide_exist(table.replicas(part), true);
       is_there_ = is_there_ || decision.exists;
       const bool is_for_promotion = what_->purpose == leftover_purpose::promotion;
@@ -97,6 +98,12 @@ void object_walk::take(const core::object_table& table, std::uint32_t owner, std
     part = table.next_of_block(part);
     if (part == first) return;
   }
+}
+
+/// Engines of two models may call their blocks alike: then the key has to tell.
+bool object_walk::may_be_meant(std::string_view key) const {
+  const std::string_view model = core::parse_pool_key(key).model;
+  return model.empty() || core::is_same_model(model, what_->partition.model);
 }
 
 bool object_walk::is_old(const core::object_table& table, std::uint32_t object) const {

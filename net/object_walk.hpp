@@ -40,6 +40,7 @@ class object_walk : public std::enable_shared_from_this<object_walk> {
   void go_on();
   [[nodiscard]] bool look_at_some(const core::object_table& table, std::uint32_t owner);
   void take(const core::object_table& table, std::uint32_t owner, std::uint64_t name);
+  [[nodiscard]] bool may_be_meant(std::string_view key) const;
   [[nodiscard]] bool is_old(const core::object_table& table, std::uint32_t object) const;
   void finish();
 

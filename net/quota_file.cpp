@@ -48,6 +48,14 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// Where the file itself lies, or will: a link that is put there again at the next start must not lead to old quotas.
+std::string behind_links(std::string path) {
+  if (path.empty()) return path;
+  std::error_code unknown;
+  const std::filesystem::path found = std::filesystem::weakly_canonical(path, unknown);
+  return unknown ? path : found.string();
+}
+
 /// The first change of a quota would find out too, but whoever starts the service is there now. Asked for, not tried: another process may
 /// be writing there at this moment.
 void warn_if_nothing_can_be_written(const std::string& path) {
@@ -63,7 +71,10 @@ asio::awaitable<std::optional<std::string>> replace_file(std::string path, std::
   std::optional<std::string> failed = write_synced(file, text);
   if (::close(file) != 0 && !failed) failed = last_failure();
   if (!failed && ::rename(fresh.c_str(), path.c_str()) != 0) failed = last_failure();
-  if (failed) co_return failed;
+  if (failed) {
+    static_cast<void>(::unlink(fresh.c_str()));
+    co_return failed;
+  }
   // The name is on the disk once the folder is; some file systems cannot, and have it there anyway.
   const int entry = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (entry >= 0) {
@@ -76,7 +87,8 @@ asio::awaitable<std::optional<std::string>> replace_file(std::string path, std::
 /// A limit in GiB that has a meaning in bytes.
 std::optional<double> bytes_of(const tape_value& value) {
   field_faults unheard;
-  if (!value.has_value()) return std::nullopt;
+  using enum tape_node::kind;
+  if (!value.is(unsigned_integer) && !value.is(negative_integer) && !value.is(real)) return std::nullopt;
   const auto gib = read_real(value, field_place("file"), unheard);
   if (!gib) return std::nullopt;
   const core::result<double> bytes = core::quota_bytes_of_gib(*gib);
@@ -87,7 +99,8 @@ std::optional<double> bytes_of(const tape_value& value) {
 bool take_quota(const tape_value& row, core::quota_table& into) {
   const tape_value salt = find_member(row, "cache_salt");
   const std::optional<double> bytes = bytes_of(find_member(row, "limit_gb"));
-  return salt.is(tape_node::kind::string) && bytes && into.set(salt.text(), *bytes).has_value();
+  if (!salt.is(tape_node::kind::string) || !bytes || into.all().contains(salt.text())) return false;  // of two limits neither is the right one
+  return into.set(salt.text(), *bytes).has_value();
 }
 
 /// The whole file. Answers 0, or the system's number of what is wrong.
@@ -123,7 +136,7 @@ std::optional<std::string> take_all(const std::string& text, core::quota_table& 
 }  // namespace
 
 quota_file::quota_file(asio::any_io_executor home, std::string path)
-    : path_(std::move(path)), home_(std::move(home)), finished_(home_, asio::steady_timer::time_point::max()) {
+    : path_(behind_links(std::move(path))), home_(std::move(home)), finished_(home_, asio::steady_timer::time_point::max()) {
   if (is_used()) writer_ = std::make_unique<asio::thread_pool>(1);
 }
 quota_file::~quota_file() = default;

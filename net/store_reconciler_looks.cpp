@@ -146,7 +146,9 @@ asio::awaitable<bool> store_reconciler::greet(promotion_target& target) {
   const std::string tenant = "default";
   const auto found = co_await target.executor->locate(any, tenant, settings_.store_call_timeout);
   if (target.is_stopping) co_return false;
-  found ? note_answer(target.backend, *found) : note_silence(target.backend, found.error());
+  // The key is ours and harmless: whoever refuses it would refuse any.
+  const bool is_told = found && found->front().asked != steady::time_point();
+  is_told ? note_answer(target.backend, *found) : note_silence(target.backend, found ? error_code(errc::not_understood) : found.error());
   co_return is_reachable(target.backend);
 }
 
@@ -193,13 +195,15 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
     if (next.keys.empty()) next = sweeps ? next_touched(target->backend, most) : next_doubtful(target->backend, most);
     steady::duration rest = between_looks;
     const std::size_t keys = next.keys.size();
-    const bool is_to_be_greeted = keys == 0 && !is_reachable(target->backend);
+    // Of one key alone a refusal would not tell whether it is the key's or anybody's.
+    const bool is_to_be_greeted = keys <= 1 && !is_reachable(target->backend);
     if (keys != 0 || is_to_be_greeted) {
       bool is_answered = false;
-      if (is_to_be_greeted) {
-        is_answered = co_await greet(*target);
-      } else {
+      if (is_to_be_greeted) is_answered = co_await greet(*target);
+      if (!is_to_be_greeted || (is_answered && keys != 0)) {
         is_answered = co_await look_at(*target, std::move(next));
+      } else if (next.is_touched) {
+        keep(target->backend, next.tenant, std::move(next.keys), most_touched);
       }
       away = is_answered ? between_looks : std::min(away * 2, longest_away);
       rest = std::max<steady::duration>(away == between_looks ? steady::duration() : away,

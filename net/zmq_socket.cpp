@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "net/descriptor_wait.hpp"
+#include "net/ipc_path.hpp"
 #include "net/probe_rhythm.hpp"
 #include "net/zmq_monitor.hpp"
 
@@ -254,6 +255,7 @@ error_code zmq_socket::connect(const std::string& endpoint) {
 
 error_code zmq_socket::bind(const std::string& endpoint) {
   if (state_->socket == nullptr) return errc::closed;
+  if (is_taken_path(endpoint)) return errc::address_in_use;
   set(state_->socket, ZMQ_IPV6, static_cast<int>(wants_ipv6(endpoint, true)));
   return zmq_bind(state_->socket, endpoint.c_str()) == 0 ? error_code() : last_error();
 }

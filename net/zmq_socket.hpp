@@ -70,6 +70,7 @@ class zmq_socket {
   zmq_socket& operator=(zmq_socket&&) noexcept;
 
   [[nodiscard]] error_code connect(const std::string& endpoint);
+  /// `address_in_use` also where a file lies at the path of an `ipc://` endpoint, or somebody listens there.
   [[nodiscard]] error_code bind(const std::string& endpoint);
   /// The endpoint really bound, e.g. tcp://127.0.0.1:41001 after binding tcp://127.0.0.1:*.
   [[nodiscard]] std::string bound_endpoint() const;

@@ -1,4 +1,5 @@
 // Registration and inspection over HTTP.
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
@@ -119,7 +120,10 @@ BOOST_AUTO_TEST_CASE(refuses_registrations_by_field) {
       {"tcp://1.1.1.1:5557", "tcp://1.1.1.1", "invalid_value", "endpoint"},
       {"tcp://1.1.1.1:5558", "udp://1.1.1.1:5558", "invalid_value", "replay_endpoint"},
       {"tcp://1.1.1.1:5557", "tcp://*:5557", "invalid_value", "endpoint"},  // as an engine is told to bind
+      {"tcp://1.1.1.1:5557", "tcp://0.0.0.0:5557", "invalid_value", "endpoint"},
+      {"tcp://1.1.1.1:5557", "tcp://[::]:5557", "invalid_value", "endpoint"},
       {"tcp://1.1.1.1:5558", "tcp://*:5558", "invalid_value", "replay_endpoint"},
+      {"tcp://1.1.1.1:5558", "tcp://0.0.0.0:5558", "invalid_value", "replay_endpoint"},
       {R"("type": "vLLM",)", "", "missing", "type"},
       {R"("vLLM")", "3", "invalid_type", "type"},
       {R"("modelname": "deepseek",)", "", "missing", "modelname"},
@@ -274,6 +278,22 @@ BOOST_AUTO_TEST_CASE(tells_when_answers_can_be_relied_on) {
   BOOST_TEST(has(service.get("/readyz"), R"("reason":"draining")"));
   BOOST_TEST(has(service.join("b"), R"("reason":"draining")"));
   BOOST_TEST(has(service.get("/health"), R"("draining":true)"));
+}
+
+BOOST_AUTO_TEST_CASE(is_not_ready_while_something_beside_the_streams_is_missing) {
+  // A balancer that asks here must hear what the service manager hears.
+  std::atomic<bool> is_reserved{false};
+  test::api_settings settings;
+  settings.also_missing = [&is_reserved] {
+    return is_reserved ? std::vector<std::string>() : std::vector<std::string>{"index_reserve: 1 of 64 GiB"};
+  };
+  api_fixture service(settings);
+  const raw_answer waiting = service.get("/readyz");
+  BOOST_TEST(waiting.status == 503);
+  BOOST_TEST(has(waiting, "index_reserve: 1 of 64 GiB"));
+  BOOST_TEST(!has(waiting, "streams"));
+  is_reserved = true;
+  BOOST_TEST(service.get("/readyz").status == 200);
 }
 
 BOOST_AUTO_TEST_CASE(shows_workers_and_partitions) {

@@ -92,6 +92,8 @@ BOOST_AUTO_TEST_CASE(a_backend_is_in_use_with_a_store_a_stream_or_objects) {
 
   const auto number = shelves.keep("a");
   BOOST_REQUIRE(number.has_value());
+  BOOST_TEST(!shelves.is_in_use("a"));  // a webhook's, say, which is told and tells nothing
+  shelves.set_asked(*number, true);
   BOOST_TEST(shelves.is_in_use("a"));
   shelves.release(*number);
   BOOST_TEST(!shelves.is_in_use("a"));

@@ -127,6 +127,25 @@ BOOST_FIXTURE_TEST_CASE(the_same_prefix_is_one_job, mp_fixture) {
   BOOST_TEST(server->so_far().size() == 2U);
 }
 
+BOOST_FIXTURE_TEST_CASE(the_same_prompt_of_another_model_is_another_job, mp_fixture) {
+  // Most prompts of a fleet begin alike, and the hashes of their blocks do not tell the model.
+  const std::vector<std::uint32_t> tokens = tokens_from(1, 3);
+  for (std::uint32_t i = 0; i < 3; ++i) pool->publish(stored_block(tokens, i, "disk", "other"));
+  const auto ask_of_other = [&](const std::string& more) {
+    return call("POST", "/query", R"({"model":"other","block_size":4,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12])" + more + "}").body;
+  };
+  BOOST_REQUIRE(eventually([&] { return ask_of_other("").find(R"("DISK":12)") != std::string::npos; }));
+  script(submitted, {completed});
+  prefetch();
+  BOOST_TEST(ends("accepted"));
+  static_cast<void>(ask_of_other(R"(,"instance_id":"pool","prefetch":true)"));
+
+  BOOST_TEST(ends("accepted", 2));
+  bool is_asked_for = false;
+  for (const auto& each : server->so_far()) is_asked_for = is_asked_for || each.body.find(R"("model_name":"other")") != std::string::npos;
+  BOOST_TEST(is_asked_for);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_job_that_is_never_completed_costs_the_deadline, short_mp_fixture) {
   script(submitted, {pending});
   prefetch();

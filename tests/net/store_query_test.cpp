@@ -79,6 +79,23 @@ BOOST_FIXTURE_TEST_CASE(objects_that_only_engines_can_name_are_promoted_behind_a
   BOOST_TEST(master.hits(connector_key(101)) == 0);
 }
 
+// Engines of two models may call a block alike, and the store keeps both.
+BOOST_FIXTURE_TEST_CASE(objects_of_another_model_are_not_promoted, connector_fixture) {
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::string other = connector_key(101 + i, 0, "other");
+    master.put(other, {.local_disk = true});
+    publish({put(other, core::medium_id::disk)}, net::event_form::mooncake_branch);
+  }
+  BOOST_REQUIRE(becomes(R"({"key":")" + connector_key(103, 0, "other") + R"("})", R"({"exists":1})"));
+  add_store(master.url());
+  static_cast<void>(query(R"(,"prefetch":true,"prefetch_max_blocks":1)"));
+
+  BOOST_TEST(shows(R"("CPU":8,"DISK":12)"));
+  BOOST_TEST(master.hits(connector_key(102)) == 2);
+  BOOST_TEST(metric(R"(kvc_prefetch_requests_total{outcome="started"})") == 1);
+  BOOST_TEST(master.hits(connector_key(102, 0, "other")) == 0);
+}
+
 // What an answer is to show is one thing, what the instance lacks another: filters promoted its first blocks, which it has.
 BOOST_FIXTURE_TEST_CASE(what_an_answer_leaves_out_is_not_promoted, connector_fixture) {
   add_store(master.url());

@@ -114,6 +114,8 @@ BOOST_AUTO_TEST_CASE(the_look_up_of_a_single_key_tells_what_is_in_memory) {
   BOOST_TEST(net::read_single(404, "OBJECT_NOT_FOUND").is_known);
   BOOST_TEST(!net::read_single(404, "OBJECT_NOT_FOUND").tells_memory_only);
   BOOST_TEST(net::read_single(404, "REPLICA_IS_NOT_READY").set().has(memory, in_flight));
+  for (const char* of_another : {"", "{}", "404 page not found", "<html><title>404 Not Found</title></html>"})
+    BOOST_TEST(!net::read_single(404, of_another).is_known, of_another);
   BOOST_TEST(!net::read_single(500, "").is_known);
   BOOST_TEST(!net::read_single(200, "<html>").is_known);
 }

@@ -2,10 +2,13 @@
 
 #include <array>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -13,6 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/wire_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 BOOST_AUTO_TEST_SUITE(zmq_sockets)
 
@@ -256,6 +260,30 @@ BOOST_AUTO_TEST_CASE(what_is_not_an_endpoint_is_refused) {
   BOOST_TEST(second.bind(first.bound_endpoint()) == make_error_code(errc::address_in_use));
   second.close();
   BOOST_TEST(second.connect("tcp://127.0.0.1:1") == make_error_code(errc::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_bind_takes_no_file_and_no_one_s_place) {
+  // Whoever may register a stream could remove any file of the service's else, that of the quotas first of all.
+  wire on;
+  const kvc::test::temporary_folder folder;
+  const auto file = folder.path() / "quotas.json";
+  std::ofstream(file) << "{}";
+  const std::string place = "ipc://" + (folder.path() / "kv.sock").string();
+  zmq_socket first = on.open(zmq_socket::kind::publisher);
+  BOOST_TEST(first.bind("ipc://" + file.string()) == make_error_code(errc::address_in_use));
+  BOOST_TEST(std::filesystem::is_regular_file(file));
+  BOOST_TEST(std::filesystem::file_size(file) == 2U);
+  BOOST_TEST(!first.bind(place));
+  zmq_socket second = on.open(zmq_socket::kind::publisher);
+  BOOST_TEST(second.bind(place) == make_error_code(errc::address_in_use));
+
+  // What a process left that was killed is in nobody's way.
+  const auto dead = (folder.path() / "dead.sock").string();
+  asio::io_context context;
+  asio::local::stream_protocol::acceptor left(context, asio::local::stream_protocol::endpoint(dead));
+  left.close();
+  BOOST_REQUIRE(std::filesystem::exists(dead));
+  BOOST_TEST(!second.bind("ipc://" + dead));
 }
 
 BOOST_AUTO_TEST_CASE(ipv6_endpoints_work_where_the_machine_has_ipv6) {

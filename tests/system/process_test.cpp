@@ -299,6 +299,35 @@ BOOST_AUTO_TEST_CASE(the_service_manager_is_told_of_readiness_life_and_stopping)
   std::filesystem::remove(config);
 }
 
+BOOST_AUTO_TEST_CASE(a_hangup_during_the_start_ends_nothing) {
+  // A shell that goes right after it has started the service sends one.
+  child_process server({kvc::test::built_program("kv-conductor"), "--http-host=127.0.0.1", "--http-ports=0", "--lanes=1"});
+  BOOST_REQUIRE(server.wait_for("app starting"));
+  server.send_signal(SIGHUP);
+  BOOST_TEST(server.wait_for("app ready"), server.output());
+  server.send_signal(SIGTERM);
+  BOOST_TEST(server.wait_for_end().value_or(-1000) == 0, server.output());
+}
+
+BOOST_AUTO_TEST_CASE(clients_cannot_take_the_descriptors_of_streams) {
+  // The machine's limit may be far below what is configured: then there are fewer connections, and the log says so.
+  const std::string shell = "ulimit -n 200; exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --lanes=1";
+  child_process server({"/bin/sh", "-c", shell, kvc::test::built_program("kv-conductor")}, {"PATH=/usr/bin:/bin"});
+  BOOST_TEST(server.wait_for("http_max_connections=20000 connections=150 open_files=200"), server.output());
+  BOOST_TEST(server.wait_for("app ready"), server.output());
+  server.send_signal(SIGTERM);
+  BOOST_TEST(server.wait_for_end().value_or(-1000) == 0, server.output());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_asked_for_and_could_not_be_written_is_a_failure) {
+  // A script that keeps what --print-config says would go on with an empty file.
+  for (const std::string flag : {"--print-config", "--check-config", "--help", "--version"}) {
+    const std::string shell = "exec \"$0\" " + flag + " >/dev/full";
+    child_process server({"/bin/sh", "-c", shell, kvc::test::built_program("kv-conductor")}, {"PATH=/usr/bin:/bin"});
+    BOOST_TEST(server.wait_for_end().value_or(-1000) == 1, flag);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(lines_for_the_journal_carry_a_priority_and_no_time) {
   // The journal takes the priority off and adds its own time; JOURNAL_STREAM names the stream it reads.
   const std::string shell = "JOURNAL_STREAM=$(stat -L -c %d:%i /dev/stderr) exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --lanes=1";

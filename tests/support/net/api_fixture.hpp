@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ struct api_settings {
   net::stream_settings streams = quick_settings();
   std::vector<std::string> tokens{};
   std::vector<std::string> read_tokens{};
+  std::function<std::vector<std::string>()> also_missing{};
 };
 
 /// Publishers registered here never come up (their port is the discard service's), so that nothing but the test writes to the index.
@@ -34,7 +36,8 @@ struct api_fixture {
              .started = std::chrono::steady_clock::now(),
              .version = "1.2.3",
              .auth_tokens = settings.tokens,
-             .auth_read_tokens = settings.read_tokens}),
+             .auth_read_tokens = settings.read_tokens,
+             .also_missing = settings.also_missing}),
         server(lanes, api, settings.http) {
     lanes.start(false);
     if (const auto failure = server.listen("127.0.0.1", 0)) throw std::runtime_error(failure->message());

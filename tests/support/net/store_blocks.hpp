@@ -21,7 +21,8 @@ inline std::uint64_t block_of(const std::vector<std::uint32_t>& tokens, std::siz
 }
 
 /// An envelope of a store whose connector tells what is in the block: the hash of block `index` of `tokens`, behind the one before it.
-inline std::string stored_block(const std::vector<std::uint32_t>& tokens, std::uint32_t index, const std::string& medium) {
+inline std::string stored_block(const std::vector<std::uint32_t>& tokens, std::uint32_t index, const std::string& medium,
+                                const std::string& model = "m") {
   std::string payload;
   net::msgpack_writer out(payload);
   out.array(3);
@@ -31,7 +32,7 @@ inline std::string stored_block(const std::vector<std::uint32_t>& tokens, std::u
   out.string("event_type");
   out.string("stored");
   out.string("model_name");
-  out.string("m");
+  out.string(model);
   out.string("block_size");
   out.unsigned_integer(4);
   out.string("medium");
@@ -51,11 +52,11 @@ inline std::string stored_block(const std::vector<std::uint32_t>& tokens, std::u
 }
 
 /// vLLM's connector's key of rank 0 for a block that vLLM calls `name`.
-inline std::string connector_key(std::uint64_t name, unsigned rank = 0) {
+inline std::string connector_key(std::uint64_t name, unsigned rank = 0, const std::string& model = "m") {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string hex(64, '0');
   for (std::size_t i = 0; i < 16; ++i) hex[63 - i] = digits[name >> (4 * i) & 15];
-  return "m@tp_rank:" + std::to_string(rank) + "@pcp0@dcp0@pp_rank:0@" + hex;
+  return model + "@tp_rank:" + std::to_string(rank) + "@pcp0@dcp0@pp_rank:0@" + hex;
 }
 
 }  // namespace kvc::test

@@ -108,7 +108,7 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
   }
   if (what.target.starts_with("/query_key")) {
     const auto found = objects_.find(parameter(what.target, "key"));
-    if (found == objects_.end()) return {.status = 404, .body = "not found"};
+    if (found == objects_.end()) return {.status = 404, .body = "OBJECT_NOT_FOUND"};
     if (found->second.breaks_touches) return {.breaks_off = true};
     const bool is_enough = ++found->second.hits >= wanted_hits && found->second.local_disk && !found->second.stays;
     const std::string copy = found->second.memory ? R"({"size_":4096,"transport_endpoint_":"10.0.0.1:6000"})"
