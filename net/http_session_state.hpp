@@ -96,7 +96,8 @@ class http_session final : private ready_sockets::client {
   [[nodiscard]] wants after_reply();
   [[nodiscard]] http_reply told(std::string_view path, const refusal& why);
   [[nodiscard]] std::optional<std::size_t> send(std::span<const std::string_view> parts);
-  [[nodiscard]] std::string_view body_to_write() const;
+  /// What is to be written of the reply's body behind its first `sent` bytes: of what it shares with others, and of its own.
+  [[nodiscard]] std::array<std::string_view, 2> body_after(std::size_t sent) const;
   void rest();
   void look_after_client();
   void drain_turn();
