@@ -187,7 +187,7 @@ asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& 
     // Making one touches nothing of the lane's.
     std::optional<http_reply> page = co_await pages_.ask(page_name(request, plan), [&] { return answer_now(here, request, plan); });
     if (page) co_return std::move(*page);
-    co_return reply_with(refusal{refusal_kind::overloaded, "too many pages are being made; try again"}, request.answer_form);
+    co_return reply_with(refusal{refusal_kind::overloaded, "too many pages are being made or written; try again"}, request.answer_form);
   }
   const wire_form form = request.answer_form;
   const bool is_long = request.body.size() > most_read_by_lane;

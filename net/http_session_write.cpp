@@ -106,6 +106,21 @@ http_session::wants http_session::after_reply() {
   return wants::request;
 }
 
+/// False: there is no room for the reply, as too many clients do not take theirs. What replies share counts where it is made.
+bool http_session::charge_reply() {
+  const bool is_head = asked_ && asked_->method == "HEAD";  // written at once
+  const std::size_t bytes = reply_.body.size();
+  if (is_head || bytes <= budget_share::free_bytes) return true;
+  if (!shared_.replies.take(bytes)) return false;
+  reply_charge_ = bytes;
+  return true;
+}
+
+void http_session::drop_reply() {
+  reply_ = http_reply{};
+  if (reply_charge_ != 0) shared_.replies.give_back(std::exchange(reply_charge_, 0));
+}
+
 /// Gives back what a request needed, before waiting for the next.
 void http_session::rest() {
   if (asked_ && asked_.use_count() == 1 && asked_->kept_bytes() <= idle_bytes) {
@@ -114,7 +129,7 @@ void http_session::rest() {
     asked_.reset();
   }
   parser_.end();
-  reply_ = http_reply{};
+  drop_reply();
   owed_head_.clear();
   answer_form_ = wire_form::json;
   if (local_.leaving.capacity() > most_leaving_bytes) local_.leaving = {};

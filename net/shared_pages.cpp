@@ -10,6 +10,27 @@
 #include <boost/asio/use_awaitable.hpp>
 
 namespace kvc::net {
+namespace {
+
+/// A page's body, and what it takes of the budget. Pages are large and few, so they are counted to the byte.
+struct kept_body {
+  kept_body(std::string of, std::shared_ptr<byte_budget> from) : text(std::move(of)), budget(std::move(from)) {
+    is_free = text.size() <= budget_share::free_bytes;
+    is_there = is_free || budget->take(text.size());
+  }
+  ~kept_body() {
+    if (is_there && !is_free) budget->give_back(text.size());
+  }
+  kept_body(const kept_body&) = delete;
+  kept_body& operator=(const kept_body&) = delete;
+
+  const std::string text;
+  const std::shared_ptr<byte_budget> budget;
+  bool is_free = false;
+  bool is_there = false;  ///< the budget allowed it
+};
+
+}  // namespace
 
 void shared_pages::asker::tell(std::exception_ptr failure, page made) {
   asio::post(lane, [to = std::move(handler), why = std::move(failure), what = std::move(made)]() mutable {
@@ -56,13 +77,19 @@ void shared_pages::carry_out(const std::string& name) {
   std::exception_ptr failure;
   page made;
   try {
-    http_reply reply = mine.make();
-    reply.shared = std::make_shared<const std::string>(std::exchange(reply.body, {}));
-    made = std::make_shared<const http_reply>(std::move(reply));
+    made = kept(mine.make());
   } catch (...) {
     failure = std::current_exception();
   }
   for (asker& each : mine.askers) each.tell(failure, made);
+}
+
+/// Nothing: too much is being written already.
+shared_pages::page shared_pages::kept(http_reply made) {
+  const auto body = std::make_shared<kept_body>(std::exchange(made.body, {}), kept_);
+  if (!body->is_there) return nullptr;
+  made.shared = std::shared_ptr<const std::string>(body, &body->text);
+  return std::make_shared<const http_reply>(std::move(made));
 }
 
 }  // namespace kvc::net

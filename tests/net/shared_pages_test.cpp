@@ -30,6 +30,8 @@ constexpr std::chrono::seconds patience{20};
 
 /// A lane, and pages that tell how often one has been made. The first one takes until `go_on`.
 struct maker_of_pages {
+  explicit maker_of_pages(std::size_t most_kept = net::shared_pages::most_kept_bytes) : pages(*beside, most_kept) {}
+
   asio::io_context lane{1};
   std::promise<void> begun;
   std::promise<void> may_go_on;
@@ -37,7 +39,7 @@ struct maker_of_pages {
   std::vector<std::optional<net::http_reply>> answers;
   std::size_t failures = 0;
   std::optional<net::aside_thread> beside{std::in_place};
-  net::shared_pages pages{*beside};
+  net::shared_pages pages;
 
   ~maker_of_pages() { beside.reset(); }  // first, as in the service
 
@@ -114,6 +116,23 @@ BOOST_AUTO_TEST_CASE(different_pages_are_refused_when_too_many_are_queued) {
   for (std::size_t i = 0; i < service.answers.size(); ++i) BOOST_TEST(service.answers[i].has_value() == (i != refused), i);
   BOOST_TEST(service.body(1) == service.body(refused + 1));
   BOOST_TEST(service.failures == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(pages_that_clients_do_not_take_are_bounded) {
+  // Whoever asks again and again and never reads keeps each page: together no more than there is for them, whoever shares them.
+  constexpr std::size_t each = 100'000;
+  maker_of_pages service(each * 2);
+  const auto ask = [&] {
+    service.asks("services", [] { return net::ok_reply(std::string(each, 'x'), net::wire_form::text); });
+    service.lane.run();
+    service.lane.restart();
+    return service.answers.back().has_value();
+  };
+  BOOST_TEST(ask());
+  BOOST_TEST(ask());
+  BOOST_TEST(!ask());
+  service.answers[0].reset();
+  BOOST_TEST(ask());
 }
 
 BOOST_AUTO_TEST_CASE(a_page_that_fails_fails_for_all_who_wait_for_it) {
