@@ -135,7 +135,7 @@ constexpr std::array rows{
     field_info{"http", "http_max_connections", whole(KVC_AT(http.max_connections), 1, 1'000'000), "",
                "open connections, all lanes together, and three quarters of the open files allowed at most; more are refused with a 503"},
     field_info{"http", "http_body_budget_bytes", whole(KVC_AT(http.body_budget_bytes), kib, 1024 * gib), "not below http_max_body_bytes",
-               "bytes of all bodies being read at once; more are refused with a 503"},
+               "bytes of all bodies being read at once, and of all answers being written; more are refused with a 503"},
     field_info{
         "http", "auth_tokens", tokens(KVC_AT(http.auth_tokens)), token_words,
         "bearer tokens that may call every route; with no token at all every caller may. Health, /readyz and /metrics need none and tell "

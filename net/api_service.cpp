@@ -1,6 +1,8 @@
 #include "net/api_service.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,6 +34,15 @@ constexpr std::size_t most_reserved = 64U << 10;  ///< bytes of an answer, befor
 /// Whether an answer is about the whole fleet, so that it takes as long as that is large.
 bool is_about_all(endpoint which) {
   return which == endpoint::services || which == endpoint::workers || which == endpoint::global_view || which == endpoint::metrics;
+}
+
+/// One name for all requests for the same page. Whoever may read at all reads the same.
+std::string page_name(const http_request& request, const http_plan& plan) {
+  const auto asked = static_cast<endpoint>(plan.handler);
+  const bool has_choice = asked == endpoint::services || asked == endpoint::workers;
+  std::string name{static_cast<char>(plan.handler), static_cast<char>(request.answer_form)};
+  if (has_choice) name += request.parameter("instance_id");
+  return name;
 }
 
 bool is_query(endpoint which) {
@@ -173,8 +184,10 @@ asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& 
   if (asked == endpoint::query_batch) co_return co_await answer_batch(here, request);
   if (is_query(asked)) co_return co_await answer_waiting_query(here, request, asked == endpoint::query_by_hash);
   if (is_about_all(asked)) {
-    http_reply page = co_await beside_.run([&] { return answer_now(here, request, plan); });  // which touches nothing of the lane's
-    co_return page;
+    // Making one touches nothing of the lane's.
+    std::optional<http_reply> page = co_await pages_.ask(page_name(request, plan), [&] { return answer_now(here, request, plan); });
+    if (page) co_return std::move(*page);
+    co_return reply_with(refusal{refusal_kind::overloaded, "too many pages are being made or written; try again"}, request.answer_form);
   }
   const wire_form form = request.answer_form;
   const bool is_long = request.body.size() > most_read_by_lane;

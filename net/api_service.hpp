@@ -9,6 +9,7 @@
 #include "net/api_context.hpp"
 #include "net/aside.hpp"
 #include "net/http_service.hpp"
+#include "net/shared_pages.hpp"
 
 namespace kvc::net {
 
@@ -44,7 +45,8 @@ class api_service final : public http_service {
   api_context context_;
   std::atomic<std::size_t> dumps_{0};                ///< being made at this moment
   std::vector<std::unique_ptr<scratch>> scratches_;  ///< by lane; each touched on its lane only
-  aside_thread beside_;                              ///< for every lane
+  shared_pages pages_{beside_};                      ///< about the whole fleet
+  aside_thread beside_;                              ///< for every lane; last: what is queued there uses the rest
 };
 
 }  // namespace kvc::net

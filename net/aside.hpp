@@ -4,15 +4,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -28,9 +29,9 @@ inline constexpr std::size_t most_read_by_lane = std::size_t{1} << 20;
 /// One thread for pure work that takes many milliseconds, such as reading a body of megabytes. It begins with the first piece of work, and
 /// gives way to lanes on a busy machine.
 ///
-/// What is queued is bounded by who waits for it: one piece per request, whose bodies have a budget. Life cycle: destroyed after the lanes
-/// have stopped, and before they are destroyed; then what is under way is finished, and who waited is not told. Lane: `run` and `drop` from
-/// any lane.
+/// What is queued has no bound here: whoever hands over work sees to it. Long bodies have a budget, pages a number (see shared_pages). Each
+/// piece is answered when it is done, whatever is queued behind it. Life cycle: destroyed after the lanes have stopped, and before they are
+/// destroyed; then what is queued is finished, and who waited is not told. Lane: `run`, `begin` and `drop` from any lane.
 class aside_thread {
  public:
   aside_thread() = default;
@@ -45,10 +46,28 @@ class aside_thread {
   /// none, the work ends by itself.
   template <class Work>
   auto run(Work work) -> asio::awaitable<decltype(work())> {
-    done_.fetch_add(1, std::memory_order_relaxed);
-    const auto there = executor();
-    co_return co_await asio::co_spawn(there, carried_out(std::move(work)),
-                                      asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+    using answer = std::optional<decltype(work())>;
+    // Not `co_spawn`: it delivers from behind all that is queued here by then, as it goes through this thread's queue once more.
+    auto hand_over = [this, &work](auto handler) {
+      // The lane has something to wait for as long as the guard lives.
+      auto back = asio::make_work_guard(handler);
+      begin([&work, back = std::move(back), handler = std::move(handler)]() mutable {
+        std::exception_ptr failure;
+        answer made;
+        try {
+          made.emplace(work());
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        asio::post(back.get_executor(), [handler = std::move(handler), failure = std::move(failure), made = std::move(made)]() mutable {
+          std::move(handler)(std::move(failure), std::move(made));
+        });
+      });
+    };
+    using told = void(std::exception_ptr, answer);
+    // Nothing listens to the caller's cancellation.
+    answer made = co_await asio::async_initiate<const asio::use_awaitable_t<>, told>(std::move(hand_over), asio::use_awaitable);
+    co_return std::move(*made);
   }
 
   /// As `run` if the work is long; else it is done at once, in the turn of the caller.
@@ -58,20 +77,23 @@ class aside_thread {
     co_return co_await run(std::move(work));
   }
 
+  /// Carries out `work()` there, of which nobody is told. It throws nothing.
+  template <class Work>
+  void begin(Work work) {
+    done_.fetch_add(1, std::memory_order_relaxed);
+    asio::post(executor(), std::move(work));
+  }
+
   /// Destroys something large there.
   template <class Thing>
   void drop(std::unique_ptr<Thing> gone) {
     asio::post(executor(), [gone = std::move(gone)] {});
   }
 
-  /// Pieces of work that `run` was asked for.
+  /// Pieces of work that `run` and `begin` were asked for.
   [[nodiscard]] std::uint64_t pieces() const noexcept { return done_.load(std::memory_order_relaxed); }
 
  private:
-  template <class Work>
-  static auto carried_out(Work work) -> asio::awaitable<decltype(work())> {
-    co_return work();
-  }
   [[nodiscard]] asio::thread_pool::executor_type executor();
 
   std::once_flag begun_;

@@ -1,6 +1,7 @@
 // A request and a reply as handlers see them: no socket, no library type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -43,9 +44,12 @@ struct http_reply {
   unsigned status = 200;
   wire_form form = wire_form::json;
   std::string body;
-  std::shared_ptr<http_body> stream = {};  ///< instead of `body`: made while it is sent
+  std::shared_ptr<const std::string> shared = {};  ///< comes before `body`; many replies may have it
+  std::shared_ptr<http_body> stream = {};          ///< instead of both: made while it is sent
   std::string content_type;                ///< empty: by form
   std::vector<std::pair<std::string, std::string>> headers;
+
+  [[nodiscard]] std::size_t body_bytes() const noexcept { return (shared ? shared->size() : 0) + body.size(); }
 };
 
 }  // namespace kvc::net

@@ -134,7 +134,7 @@ void append_reply_head(std::string& head, const http_reply& reply, bool keep_ali
     head.append("\r\nContent-Type: ").append(named.empty() ? content_type_of(reply.form) : named);
   }
   if (!reply.stream && tells_body) {
-    head.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
+    head.append("\r\nContent-Length: ").append(std::to_string(reply.body_bytes()));
   } else if (reply.stream && framing == body_framing::chunks) {
     head.append("\r\nTransfer-Encoding: chunked");
   }

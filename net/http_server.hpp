@@ -25,7 +25,8 @@ struct http_settings {
   std::size_t max_header_bytes = 16 << 10;           ///< more is a 413; also of a body's trailers and chunk extensions
   std::size_t max_body_bytes = 64 << 20;             ///< more is a 413
   std::size_t max_connections = 20'000;              ///< over all lanes; more are answered 503 and closed
-  std::size_t body_budget_bytes = std::size_t{1} << 30;  ///< of all bodies being read at one time; more is a 503
+  std::size_t body_budget_bytes = std::size_t{1} << 30;  ///< of all bodies being read at one time, and of all answers
+                                                         ///< being written; more is a 503
   std::vector<std::string> auth_tokens;              ///< may do everything; with both lists empty, anybody may
   std::vector<std::string> auth_read_tokens;         ///< may do what changes nothing
 };

@@ -88,6 +88,7 @@ http_session::~http_session() {
     ::shutdown(socket_, SHUT_RDWR);
     ::close(socket_);
   }
+  drop_reply();
   counters_.connections_open.subtract();
 }
 
@@ -123,6 +124,10 @@ http_reply http_session::answered_now() {
 http_session::wants http_session::finish() {
   const bool has_own_idle = asked_ && asked_->plan.idle_timeout.count() != 0;
   idle_timeout_ = has_own_idle ? asked_->plan.idle_timeout : shared_.settings.idle_timeout;
+  if (!charge_reply()) {
+    const std::string_view path = asked_ ? asked_->request.path : std::string_view();
+    reply_ = told(path, refusal{refusal_kind::overloaded, "too many answers are being written; the request may have been carried out"});
+  }
   const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
   core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
   ended_ = steady::now();
@@ -188,6 +193,7 @@ asio::awaitable<void> http_session::drain() {
   may_leave_ = true;
   parser_.end();
   asked_.reset();
+  drop_reply();
   kept_ = {};
   bytes_ = {};
   set_deadline(steady::now() + (was_stopping ? std::min(stopping_drain, drain_for_) : drain_for_));

@@ -96,7 +96,10 @@ class http_session final : private ready_sockets::client {
   [[nodiscard]] wants after_reply();
   [[nodiscard]] http_reply told(std::string_view path, const refusal& why);
   [[nodiscard]] std::optional<std::size_t> send(std::span<const std::string_view> parts);
-  [[nodiscard]] std::string_view body_to_write() const;
+  /// What is to be written of the reply's body behind its first `sent` bytes: of what it shares with others, and of its own.
+  [[nodiscard]] std::array<std::string_view, 2> body_after(std::size_t sent) const;
+  [[nodiscard]] bool charge_reply();
+  void drop_reply();
   void rest();
   void look_after_client();
   void drain_turn();
@@ -127,6 +130,7 @@ class http_session final : private ready_sockets::client {
   std::string_view lying_;  ///< the request's body, where it has come with its head; valid in this turn
   std::shared_ptr<http_exchange> asked_;
   http_reply reply_;
+  std::size_t reply_charge_ = 0;        ///< bytes of the budget for replies that it takes
   std::string owed_head_;               ///< the rest of the reply's head, while there is no room for it
   std::size_t body_sent_ = 0;           ///< of the reply
   std::size_t drained_ = 0;             ///< of what a refused client went on to send

@@ -52,9 +52,12 @@ std::optional<std::size_t> http_session::send(std::span<const std::string_view> 
   return taken;
 }
 
-std::string_view http_session::body_to_write() const {
+std::array<std::string_view, 2> http_session::body_after(std::size_t sent) const {
   const bool is_bare = (asked_ && asked_->method == "HEAD") || !has_body(reply_.status);
-  return is_bare ? std::string_view() : std::string_view(reply_.body);
+  if (is_bare) return {};
+  const std::string_view shared = reply_.shared ? std::string_view(*reply_.shared) : std::string_view();
+  const std::size_t of_shared = std::min(sent, shared.size());
+  return {shared.substr(of_shared), std::string_view(reply_.body).substr(sent - of_shared)};
 }
 
 http_session::wants http_session::write() {
@@ -65,13 +68,14 @@ http_session::wants http_session::write() {
   text.clear();
   append_reply_head(text, reply_, keep_alive_, local_.date.at(std::time(nullptr)), framing);
   const std::size_t head = text.size();
-  const std::string_view body = body_to_write();
-  const bool is_joined = body.size() <= joined_bytes;
-  if (is_joined) text.append(body);
-  const std::array<std::string_view, 2> parts{text, is_joined ? std::string_view() : body};
+  const auto [shared, own] = body_after(0);
+  const std::size_t body = shared.size() + own.size();
+  const bool is_joined = body <= joined_bytes;
+  if (is_joined) text.append(shared).append(own);
+  const std::array<std::string_view, 3> parts{text, is_joined ? std::string_view() : shared, is_joined ? std::string_view() : own};
   const std::optional<std::size_t> sent = send(parts);
   if (!sent) return wants::nothing;
-  if (*sent == head + body.size()) return after_reply();
+  if (*sent == head + body) return after_reply();
   const std::size_t of_head = std::min(*sent, head);
   owed_head_.assign(text, of_head, head - of_head);
   body_sent_ = *sent - of_head;
@@ -81,13 +85,15 @@ http_session::wants http_session::write() {
 
 /// Goes on with a reply that did not fit.
 http_session::wants http_session::write_rest() {
-  const std::array<std::string_view, 2> parts{owed_head_, body_to_write().substr(body_sent_)};
+  const auto [shared, own] = body_after(body_sent_);
+  const std::array<std::string_view, 3> parts{owed_head_, shared, own};
   const std::optional<std::size_t> sent = send(parts);
   if (!sent) return wants::nothing;
   const std::size_t of_head = std::min(*sent, owed_head_.size());
+  const std::size_t of_body = *sent - of_head;
   owed_head_.erase(0, of_head);
-  body_sent_ += *sent - of_head;
-  if (!owed_head_.empty() || body_sent_ < body_to_write().size()) return wants::room;
+  body_sent_ += of_body;
+  if (!owed_head_.empty() || of_body < shared.size() + own.size()) return wants::room;
   ended_ = steady::now();
   return after_reply();
 }
@@ -100,6 +106,21 @@ http_session::wants http_session::after_reply() {
   return wants::request;
 }
 
+/// False: there is no room for the reply, as too many clients do not take theirs. What replies share counts where it is made.
+bool http_session::charge_reply() {
+  const bool is_head = asked_ && asked_->method == "HEAD";  // written at once
+  const std::size_t bytes = reply_.body.size();
+  if (is_head || bytes <= budget_share::free_bytes) return true;
+  if (!shared_.replies.take(bytes)) return false;
+  reply_charge_ = bytes;
+  return true;
+}
+
+void http_session::drop_reply() {
+  reply_ = http_reply{};
+  if (reply_charge_ != 0) shared_.replies.give_back(std::exchange(reply_charge_, 0));
+}
+
 /// Gives back what a request needed, before waiting for the next.
 void http_session::rest() {
   if (asked_ && asked_.use_count() == 1 && asked_->kept_bytes() <= idle_bytes) {
@@ -108,7 +129,7 @@ void http_session::rest() {
     asked_.reset();
   }
   parser_.end();
-  reply_ = http_reply{};
+  drop_reply();
   owed_head_.clear();
   answer_form_ = wire_form::json;
   if (local_.leaving.capacity() > most_leaving_bytes) local_.leaving = {};

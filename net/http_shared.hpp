@@ -66,11 +66,12 @@ class budget_share {
 /// What every session refers to. Outlives them all.
 struct http_shared {
   http_shared(http_service& to, http_settings limits)
-      : service(to), settings(std::move(limits)), bodies(settings.body_budget_bytes) {}
+      : service(to), settings(std::move(limits)), bodies(settings.body_budget_bytes), replies(settings.body_budget_bytes) {}
 
   http_service& service;
   const http_settings settings;
   byte_budget bodies;
+  byte_budget replies;  ///< finished ones of more than `budget_share::free_bytes`, until clients have taken them
   std::atomic<std::size_t> connections{0};
 };
 

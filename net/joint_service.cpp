@@ -48,7 +48,7 @@ asio::awaitable<http_reply> joint_service::answer(lane& here, const http_request
   if (is_coordinator_path(request.path)) co_return co_await coordinator_.answer(here, request, plan);
   if (is_of_stores(request.path)) co_return co_await stores_->answer(here, request, plan);
   http_reply page = co_await index_.answer(here, request, plan);
-  if (plan.counter != core::route::metrics) co_return page;
+  if (plan.counter != core::route::metrics || page.status != 200) co_return page;
   page.body += co_await coordinator_.metrics(here);
   if (stores_ != nullptr) page.body += stores_->metrics();
   co_return page;

@@ -1,4 +1,5 @@
 // What takes long is done beside the lanes: pages about the whole fleet, and the reading of long bodies.
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ using kvc::test::api_fixture;
 using kvc::test::has_thread_beside;
 using kvc::test::more_than_a_turn;
 using kvc::test::raw_answer;
+using kvc::test::raw_client;
 
 struct row {
   const char* path;
@@ -35,6 +37,45 @@ BOOST_AUTO_TEST_CASE(pages_about_the_whole_fleet_are_made_beside_the_lanes) {
     BOOST_TEST(page.status == 200, path);
     BOOST_TEST(page.body.find("a") != std::string::npos, path);
     BOOST_TEST(has_thread_beside(), path);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(many_who_ask_at_once_each_get_the_page_they_asked_for) {
+  // They share what is made, but not with those who asked about another instance, in another form, or before something changed.
+  api_fixture service;
+  service.join("first-engine");
+  service.join("second-engine");
+  struct question {
+    std::string target;
+    std::string form;
+    bool tells_first;
+    bool tells_second;
+  };
+  std::vector<question> questions;
+  for (const std::string path : {"/services", "/workers"}) {
+    for (const char* form : {"application/json", "application/msgpack"}) {
+      questions.push_back({path, form, true, true});
+      questions.push_back({path + "?instance_id=first-engine", form, true, false});
+      questions.push_back({path + "?instance_id=second-engine", form, false, true});
+      questions.push_back({path + "?instance_id=nobody", form, false, false});
+    }
+  }
+  std::vector<raw_client> clients;
+  for (int round = 0; round < 5; ++round) {
+    for (const question& each : questions) {
+      clients.emplace_back(service.port());
+      clients.back().send(raw_client::request("GET", each.target, {}, {{"Accept", each.form}}));
+    }
+  }
+  service.join("newest-engine");
+  BOOST_TEST(service.get("/services").body.find("newest-engine") != std::string::npos);
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const raw_answer page = clients[i].receive();
+    const question& asked = questions[i % questions.size()];
+    BOOST_TEST(page.status == 200, asked.target);
+    BOOST_TEST(page.header("content-type") == asked.form, asked.target);
+    BOOST_TEST((page.body.find("first-engine") != std::string::npos) == asked.tells_first, asked.target);
+    BOOST_TEST((page.body.find("second-engine") != std::string::npos) == asked.tells_second, asked.target);
   }
 }
 

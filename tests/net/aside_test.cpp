@@ -8,8 +8,11 @@
 #include <string>
 #include <thread>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(aside)
@@ -63,6 +66,45 @@ BOOST_AUTO_TEST_CASE(what_the_work_throws_reaches_who_asked) {
   asio::co_spawn(lane, ask(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });
   lane.run();
   BOOST_TEST(caught == "no memory");
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_does_not_wait_for_what_is_queued_behind_it) {
+  // The last piece waits until the first one's answer has been taken: had it to wait for all that is queued, it never would be in time.
+  asio::io_context lane{1};
+  net::aside_thread beside;
+  std::promise<void> first_is_taken;
+  bool was_taken_before = false;
+  const auto ask_first = [&]() -> asio::awaitable<void> {
+    static_cast<void>(co_await beside.run([] { return 1; }));
+    first_is_taken.set_value();
+  };
+  const auto ask_last = [&]() -> asio::awaitable<void> {
+    was_taken_before =
+        co_await beside.run([&] { return first_is_taken.get_future().wait_for(patience) == std::future_status::ready; });
+  };
+  asio::co_spawn(lane, ask_first(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });
+  asio::co_spawn(lane, ask_last(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });
+  lane.run();
+  BOOST_TEST(was_taken_before);
+}
+
+BOOST_AUTO_TEST_CASE(no_cancellation_reaches_who_waits) {
+  // The work may refer to what the caller keeps, which has to be there until the work has ended.
+  asio::io_context lane{1};
+  net::aside_thread beside;
+  asio::cancellation_signal cancel;
+  std::promise<void> cancelled;
+  int answer = 0;
+  const auto ask = [&]() -> asio::awaitable<void> {
+    answer = co_await beside.run([&] { return cancelled.get_future().wait_for(patience) == std::future_status::ready ? 7 : 0; });
+  };
+  asio::co_spawn(lane, ask(), asio::bind_cancellation_slot(cancel.slot(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); }));
+  asio::post(lane, [&] {
+    cancel.emit(asio::cancellation_type::terminal);
+    cancelled.set_value();
+  });
+  lane.run();
+  BOOST_TEST(answer == 7);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_dropped_goes_there) {

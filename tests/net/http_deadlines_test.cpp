@@ -1,4 +1,6 @@
 // Sessions and time: who is waited for, and how long.
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include <boost/test/unit_test.hpp>
@@ -100,6 +102,33 @@ BOOST_AUTO_TEST_CASE(gives_up_waiting_for_a_handler) {
   BOOST_TEST(late.header("retry-after") == "1");
   BOOST_TEST(client.ask("POST", "/echo", "next").body == "next");
   BOOST_TEST(server_fixture::eventually([&] { return under_test.service.answered == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(bounds_the_memory_of_answers_that_clients_do_not_take) {
+  // Two of 8 MiB fit into 20 MiB. What is small is answered all the same, and so is everything once somebody has taken his.
+  const server_fixture under_test(with([](http_settings& settings) { settings.body_budget_bytes = 20U << 20; }));
+  std::vector<raw_client> holders;
+  for (int i = 0; i < 2; ++i) {
+    holders.push_back(under_test.connect());
+    holders.back().shrink_receive_buffer(64 << 10);
+    holders.back().send(raw_client::request("GET", "/large"));
+  }
+  const auto answered = [&] {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < under_test.lanes.size(); ++i) {
+      all += under_test.lanes.at(i).counters.routes[static_cast<std::size_t>(core::route::inspect)].by_status_class[2].get();
+    }
+    return all;
+  };
+  BOOST_TEST(server_fixture::eventually([&] { return answered() == 2; }));
+  const raw_answer refused = test::ask(under_test.port(), "GET", "/large");
+  BOOST_TEST(refused.status == 503);
+  BOOST_TEST(refused.header("retry-after") == "1");
+  BOOST_TEST(refused.body.find(R"("reason":"overloaded")") != std::string::npos);
+  BOOST_TEST(test::ask(under_test.port(), "POST", "/echo", "small").body == "small");
+
+  BOOST_TEST(holders.front().receive().body.size() == (8U << 20));
+  BOOST_TEST(server_fixture::eventually([&] { return test::ask(under_test.port(), "GET", "/large").status == 200; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

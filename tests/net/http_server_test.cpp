@@ -252,6 +252,27 @@ BOOST_AUTO_TEST_CASE(answers_head_like_get_without_a_body) {
   BOOST_TEST(client.ask("POST", "/echo", "after").body == "after");
 }
 
+BOOST_AUTO_TEST_CASE(a_body_that_replies_share_comes_before_their_own) {
+  // Also to clients that take it in many pieces, and no byte of it twice.
+  const server_fixture under_test;
+  const std::string all = *under_test.service.shared + std::string(100'000, 'o');
+  std::vector<raw_client> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(under_test.connect());
+    clients.back().shrink_receive_buffer(64 << 10);
+    clients.back().send(raw_client::request("POST", "/shared", std::string(100'000, 'o')));
+  }
+  for (raw_client& each : clients) {
+    const raw_answer answer = each.receive();
+    BOOST_TEST(answer.header("content-length") == std::to_string(all.size()));
+    BOOST_TEST((answer.body == all));
+    BOOST_TEST((each.ask("POST", "/shared").body == *under_test.service.shared));
+    each.send(raw_client::request("HEAD", "/shared"));
+    BOOST_TEST(each.receive(true).header("content-length") == std::to_string(8U << 20));
+    BOOST_TEST(each.ask("POST", "/echo", "after").body == "after");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(closes_when_the_client_says_so) {
   // By header, and by being HTTP/1.0.
   const server_fixture under_test;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -22,20 +23,26 @@
 
 namespace kvc::test {
 
-/// /echo gives the body back, /size its length, /large 8 MiB, /fails throws, /wait the body after `patience` milliseconds, anything else
-/// 404.
+/// /echo gives the body back, /size its length, /large 8 MiB, /shared 8 MiB that all replies have and the body, /fails throws, /wait the
+/// body after `patience` milliseconds, anything else 404.
 class toy_service final : public net::http_service {
  public:
   net::http_plan plan(const net::http_request& head) override {
     net::http_plan planned;
     planned.counter = core::route::inspect;
     planned.waits = head.path == "/wait";
-    const bool is_known = planned.waits || head.path == "/echo" || head.path == "/size" || head.path == "/large" || head.path == "/fails";
+    const bool is_known = planned.waits || head.path == "/echo" || head.path == "/size" || head.path == "/large" ||
+                          head.path == "/shared" || head.path == "/fails";
     if (!is_known) planned.refusal = net::reply_with(net::refusal{net::refusal_kind::unknown_path, "no"}, head.answer_form);
     return planned;
   }
   net::http_reply answer_now(net::lane&, const net::http_request& request, const net::http_plan&) override {
     if (request.path == "/echo") return net::ok_reply(std::string(request.body), net::wire_form::text);
+    if (request.path == "/shared") {
+      net::http_reply reply = net::ok_reply(std::string(request.body), net::wire_form::text);
+      reply.shared = shared;
+      return reply;
+    }
     if (request.path == "/fails") throw std::runtime_error("as asked");
     if (request.path == "/large") return net::ok_reply(std::string(8U << 20, 'x'), net::wire_form::text);
     return net::ok_reply(std::to_string(request.body.size()), net::wire_form::text);
@@ -50,6 +57,7 @@ class toy_service final : public net::http_service {
   }
 
   std::atomic<int> answered{0};
+  const std::shared_ptr<const std::string> shared = std::make_shared<const std::string>(8U << 20, 's');
 };
 
 /// A server on a free port with a service of type `Service`.
