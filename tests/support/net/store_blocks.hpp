@@ -38,7 +38,7 @@ inline std::string stored_block(const std::vector<std::uint32_t>& tokens, std::u
   out.string("medium");
   out.string(medium);
   out.string("object_key");
-  out.string(std::to_string(block_of(tokens, index)));
+  out.string((model == "m" ? "" : model + "-") + std::to_string(block_of(tokens, index)));
   out.string("seq_hashes");
   out.array(1);
   out.unsigned_integer(block_of(tokens, index));
