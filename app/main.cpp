@@ -49,6 +49,9 @@ exit_code run(int argc, const char* const* argv) {
   if (!config.errors.empty() || config.wanted != command::serve) show_warnings(config.warnings);
   if (!show_errors(config.errors)) return exit_code::bad_configuration;
   if (config.wanted == command::serve) {
+    // Before anything is begun: whoever starts us may be going, and a reader of our log that goes must not take the service with it.
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+    static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // until the service takes note of it
     kvc::core::set_spread_secret(drawn_secret());
     return kvc::app::application(std::move(config.values), config.warnings).run();
   }
@@ -65,9 +68,6 @@ exit_code run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // From the first moment: whoever starts us may be going, and a reader of our log that goes must not take the service with it.
-  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
-  static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // until the service takes note of it
   try {
     return static_cast<int>(run(argc, argv));
   } catch (const std::exception& failure) {

@@ -134,8 +134,8 @@ void query_prefetch::promote_tokens(const query_leftover& left) {
   // One name for the whole prefix, so that the same wish is known again. Hashes do not tell what else makes a partition; by their lengths no
   // two of these words run into each other.
   std::string name = "prefix " + std::to_string(left.hashes[blocks - 1].get());
-  for (const std::string& word : {left.partition.model, left.partition.lora, left.partition.salt})
-    name += " " + std::to_string(word.size()) + ":" + word;
+  for (const std::string* word : {&left.partition.model, &left.partition.lora, &left.partition.salt})
+    name += " " + std::to_string(word->size()) + ":" + *word;
   const std::string_view key = name;
   for (std::uint32_t backend = 0; backend < objects_.backends(); ++backend) {
     if (!takes_tokens_[backend].load(std::memory_order_relaxed)) continue;

@@ -1,0 +1,61 @@
+// What is said of objects while their store is away, was never there, or is somebody else.
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/net/truth_fixture.hpp"
+
+namespace kvc::test {
+
+BOOST_FIXTURE_TEST_SUITE(store_beliefs, truth_fixture)
+
+using enum core::replica_kind;
+
+BOOST_AUTO_TEST_CASE(a_store_that_cannot_be_asked_is_not_said_to_have_nothing) {
+  {
+    stub_master gone;
+    gone.put("a", {.memory = true});
+    add_store(gone.url());
+    BOOST_REQUIRE(becomes(R"({"keys":["a","b"],"backend_id":"store-1"})", R"({"exists":[1,0]})"));
+  }
+  BOOST_TEST(becomes(R"({"keys":["a","b"],"backend_id":"store-1"})", R"({"exists":[1,-2000]})"));
+  BOOST_TEST(call("GET", "/stores").body.find(R"("reachable":false)") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(who_knows_no_such_route_is_not_believed_to_have_nothing) {
+  // A proxy whose store is away, or a wrong path in its URL: all objects would be taken for gone.
+  publish({listed("a", {memory}), listed("c", {memory})});
+  BOOST_REQUIRE(becomes(R"({"keys":["a","c"]})", R"({"exists":[1,1]})"));
+  stub_mp_server another([](const stub_mp_server::asked&) { return stub_mp_server::told{.status = 404, .body = "404 page not found"}; });
+  add_store("http://127.0.0.1:" + std::to_string(another.port()));
+
+  BOOST_TEST(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":false)") != std::string::npos; }));
+  BOOST_TEST(exist(R"({"keys":["a","b","c"],"backend_id":"store-1"})") == R"({"exists":[1,-2000,1]})");
+  BOOST_TEST(differences("vanished") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_refuses_everything_is_told_of_before_there_are_objects) {
+  stub_mp_server another([](const stub_mp_server::asked&) { return stub_mp_server::told{.status = 500, .body = "no"}; });
+  add_store("http://127.0.0.1:" + std::to_string(another.port()));
+  BOOST_TEST(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":false)") != std::string::npos; }));
+  publish({listed("a", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"a"})", R"({"exists":1})"));
+  BOOST_TEST(exist(R"({"key":"b","backend_id":"store-1"})") == R"({"exists":-2000})");
+}
+
+BOOST_AUTO_TEST_CASE(a_store_is_not_believed_before_its_first_answer) {
+  const std::string probe = R"({"key":"b","backend_id":"store-1"})";
+  master.hold();
+  add_store(master.url());
+  BOOST_TEST(exist(probe) == R"({"exists":-2000})");
+  BOOST_TEST(call("GET", "/stores").body.find(R"("reachable":null)") != std::string::npos);
+  master.resume();
+
+  // Nobody asks for anything: it is looked for all the same.
+  BOOST_TEST(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":true)") != std::string::npos; }));
+  BOOST_TEST(exist(probe) == R"({"exists":0})");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kvc::test
