@@ -28,7 +28,7 @@ bool evictor::step(std::size_t budget) {
     }
     salt_state& salt = ledger_.keys().salts()[found->second];
     budget -= choose(salt, budget);
-    if (is_satisfied(salt)) {
+    if (has_enough(salt) || (is_at_end(salt) && !begin_again(salt))) {
       salt.cursor = no_record;
       at_.is_open = false;
     }
@@ -59,25 +59,35 @@ void evictor::open(salt_state& salt, double limit) {
     if (at_.wanted == 0 && ratio > 0) at_.wanted = std::min<std::uint64_t>(1, available);
   }
   at_.unseen = salt.keys;
+  at_.takes_all = at_.wanted == available || counters_.cycles % cycles_until_retry == 0;
   at_.is_open = at_.wanted > 0;
   if (at_.is_open) salt.cursor = salt.oldest;
 }
 
-/// Whether nothing more is to be chosen here.
-bool evictor::is_satisfied(const salt_state& salt) const noexcept {
-  if (at_.wanted == 0 || at_.unseen == 0 || salt.cursor == no_record) return true;
+/// Whether no more is to be chosen here.
+bool evictor::has_enough(const salt_state& salt) const noexcept {
+  if (at_.wanted == 0) return true;
   return options_.unit == eviction_unit::bytes && static_cast<long double>(salt.bytes - salt.bytes_in_flight) < at_.mark;
+}
+
+/// The other keys were not enough: once more from the old end, now with those that are set aside. False when that was done.
+bool evictor::begin_again(salt_state& salt) noexcept {
+  if (at_.takes_all || ledger_.keys_set_aside() == 0) return false;
+  at_.takes_all = true;
+  at_.unseen = salt.keys;
+  salt.cursor = salt.oldest;
+  return true;
 }
 
 /// Looks at up to `budget` keys from the cursor on and answers how many it looked at, at least 1.
 std::size_t evictor::choose(salt_state& salt, std::size_t budget) {
   const key_store& keys = ledger_.keys();
   std::size_t seen = 0;
-  for (; seen < budget && !is_satisfied(salt); ++seen) {
+  for (; seen < budget && !is_at_end(salt) && !has_enough(salt); ++seen) {
     const std::uint32_t key = salt.cursor;
     salt.cursor = keys[key].newer;
     --at_.unseen;
-    if (keys[key].piece != 0) continue;
+    if (keys[key].piece != 0 || (ledger_.is_set_aside(key) && !at_.takes_all)) continue;
     --at_.wanted;
     add_to_plan(key);
   }
@@ -93,7 +103,7 @@ void evictor::add_to_plan(std::uint32_t key) {
   // A key that left the piece under construction may come by again, or its number may mean another key now: that goes into another piece,
   // so that no piece has a number twice.
   if (plan_.empty() || !has_room(plan_.back(), text) || plan_.back().id <= ledger_.newest_thinned_piece()) {
-    plan_.push_back({.id = ++last_piece_, .until = {}, .keys = {}, .text = 0});
+    plan_.push_back({.id = ++last_piece_, .is_accepted = false, .until = {}, .keys = {}, .text = 0});
     const std::size_t of_this_length = options_.text_per_piece / text + 1;
     plan_.back().keys.reserve(std::min({options_.keys_per_piece, of_this_length, ledger_.size() - ledger_.keys_in_flight()}));
   }
@@ -120,22 +130,31 @@ std::deque<evictor::sent_piece>::const_iterator evictor::find(std::uint32_t id) 
   return found != sent_.end() && found->id == id ? found : sent_.end();
 }
 
-std::uint64_t evictor::release(const sent_piece& one) {
+std::uint64_t evictor::release(const sent_piece& one, bool was_in_vain) {
   std::uint64_t released = 0;
-  for (const std::uint32_t key : one.keys) released += ledger_.take_out_of_flight(key, one.id) ? 1 : 0;
+  for (const std::uint32_t key : one.keys) {
+    if (!ledger_.take_out_of_flight(key, one.id)) continue;
+    if (was_in_vain) ledger_.count_in_vain(key);
+    ++released;
+  }
   return released;
 }
 
-void evictor::failed(std::uint32_t id) {
+void evictor::accepted(std::uint32_t id) noexcept {
+  const auto found = find(id);
+  if (found != sent_.end()) sent_[static_cast<std::size_t>(found - sent_.begin())].is_accepted = true;
+}
+
+void evictor::give_up(std::uint32_t id, bool was_in_vain) {
   const auto found = find(id);
   if (found == sent_.end()) return;
-  counters_.failed += release(*found);
+  counters_.failed += release(*found, was_in_vain);
   sent_.erase(found);
 }
 
 bool evictor::expire(time_point now) {
   if (sent_.empty() || sent_.front().until > now) return false;
-  counters_.expired += release(sent_.front());
+  counters_.expired += release(sent_.front(), sent_.front().is_accepted);
   sent_.pop_front();
   return !sent_.empty();
 }

@@ -22,7 +22,7 @@ struct eviction_counters {
   std::uint64_t cycles = 0;
   std::uint64_t planned = 0;
   std::uint64_t failed = 0;   ///< released because their deletion failed or was refused
-  std::uint64_t expired = 0;  ///< released because nothing was heard of them
+  std::uint64_t expired = 0;  ///< released because no deletion was told of them
 };
 
 /// The planner.
@@ -31,10 +31,13 @@ struct eviction_counters {
 /// least recently used keys: all of them when the limit is 0, else floor(keys x `ratio`), at least one if the ratio is above 0 (spec
 /// coordinator-api, section 3); with `eviction_unit::bytes` as many as bring it under that mark. Keys are put in flight as they are chosen
 /// and count as gone from then on for the planner, never for the ledger: what was sent is neither sent again nor made up for by other keys.
-/// A key comes back when its piece fails or expires, and when it is stored anew; so every deletion is asked for at least once.
+/// A key comes back when its piece fails or expires, and when it is stored anew; so every deletion is asked for at least once. What servers
+/// were asked for `most_in_vain` times in a row without a deletion being told is set aside: it is passed over while other keys are enough,
+/// else what no server can delete would stand at the old end for ever and keep its salt over the limit. Every `cycles_until_retry`th cycle,
+/// and one that takes all keys anyway, makes no difference.
 ///
-/// Use: `begin`, `step` until it says done, `take_pieces`; send each piece's keys (`visit_keys`) and report those that `failed`; `expire`
-/// now and then. Between two calls the ledger may change in any way. Hold it back while a resync goes on (`resync_fsm::holds_eviction`).
+/// Use: `begin`, `step` until it says done, `take_pieces`; send each piece's keys (`visit_keys`) and report what became of it (`accepted`,
+/// `refused`, `failed`); `expire` now and then. Between two calls the ledger may change in any way. Hold it back while a resync goes on (`resync_fsm::holds_eviction`).
 /// Memory: 4 bytes per key in flight. Pure; one lane, the ledger's.
 class evictor {
  public:
@@ -77,9 +80,13 @@ class evictor {
   template <class Visit>
   std::optional<std::size_t> visit_keys(std::uint32_t id, std::size_t from, const slice& most, Visit visit) const;
 
-  /// Nothing was deleted, as far as we know (no connection, no 2xx, `ok` false, no server): its keys may be planned again. Takes time by
-  /// the size of a piece.
-  void failed(std::uint32_t id);
+  /// A server has said that it deletes them: those that are not heard of by the time the piece expires were asked for in vain.
+  void accepted(std::uint32_t id) noexcept;
+  /// A server has said that it did not (no 2xx, `ok` false): its keys were asked for in vain, and may be planned again. Takes time by the
+  /// size of a piece, as does `failed`.
+  void refused(std::uint32_t id) { give_up(id, true); }
+  /// Nothing was heard (no connection, no answer in time, no server): its keys may be planned again, and nothing is known of them.
+  void failed(std::uint32_t id) { give_up(id, false); }
   /// Releases what was sent too long ago: at most one piece per call. True when there may be more.
   bool expire(time_point now);
 
@@ -87,9 +94,13 @@ class evictor {
   [[nodiscard]] std::size_t pieces_remembered() const noexcept { return sent_.size(); }
   [[nodiscard]] const eviction_counters& counters() const noexcept { return counters_; }
 
+  /// Some five minutes at the usual interval.
+  static constexpr std::uint64_t cycles_until_retry = 64;
+
  private:
   struct sent_piece {
     std::uint32_t id = 0;
+    bool is_accepted = false;
     time_point until{};
     std::vector<std::uint32_t> keys;
     std::size_t text = 0;  ///< bytes, at most
@@ -99,6 +110,7 @@ class evictor {
   struct place {
     std::uint64_t serial = 0;  ///< of the salt; 0 before the first
     bool is_open = false;      ///< keys of this salt are being chosen
+    bool takes_all = false;    ///< those that are set aside, too
     std::uint64_t wanted = 0;  ///< keys still to choose, by count
     std::uint64_t unseen = 0;  ///< keys still to look at: touched ones come round again and are not met twice
     long double mark = 0;      ///< bytes at which the salt is over
@@ -106,10 +118,13 @@ class evictor {
 
   [[nodiscard]] bool next_salt();
   void open(salt_state& salt, double limit);
-  [[nodiscard]] bool is_satisfied(const salt_state& salt) const noexcept;
+  [[nodiscard]] bool has_enough(const salt_state& salt) const noexcept;
+  [[nodiscard]] bool is_at_end(const salt_state& salt) const noexcept { return at_.unseen == 0 || salt.cursor == no_record; }
+  [[nodiscard]] bool begin_again(salt_state& salt) noexcept;
   [[nodiscard]] std::size_t choose(salt_state& salt, std::size_t budget);
   void add_to_plan(std::uint32_t key);
-  [[nodiscard]] std::uint64_t release(const sent_piece& one);
+  void give_up(std::uint32_t id, bool was_in_vain);
+  [[nodiscard]] std::uint64_t release(const sent_piece& one, bool was_in_vain);
   [[nodiscard]] bool has_room(const sent_piece& one, std::size_t text) const noexcept;
   [[nodiscard]] std::deque<sent_piece>::const_iterator find(std::uint32_t id) const noexcept;
 

@@ -23,6 +23,10 @@ std::uint32_t key_store::find(const object_key& key, std::uint64_t digest) const
 result<std::uint32_t> key_store::add(const object_key& key, std::uint64_t digest) {
   const auto layout = layouts_.join(key);
   if (!layout) return layout.error();
+  if (*layout > most_layouts) {
+    layouts_.leave(*layout);
+    return make_error_code(errc::keys_exhausted);
+  }
   const std::uint32_t id = records_.take();
   if (!by_digest_.add(digest, id, *this)) {
     records_.give_back(id);
@@ -31,7 +35,7 @@ result<std::uint32_t> key_store::add(const object_key& key, std::uint64_t digest
   }
   tracked_key& fresh = records_[id];
   fresh.hash.assign(key.hash);
-  fresh.layout = *layout;
+  fresh.layout = *layout & most_layouts;
   fresh.salt = salts_.join(key.salt);
   ++salts_[fresh.salt].keys;
   heap_bytes_ += fresh.hash.heap_bytes();

@@ -13,12 +13,18 @@
 
 namespace kvc::core {
 
+/// Deletions asked for in vain until a key is set aside.
+inline constexpr std::uint32_t most_in_vain = 3;
+/// Layouts that keys may have in common: they have 30 bits for it, and memory for far fewer.
+inline constexpr std::uint32_t most_layouts = (std::uint32_t{1} << 30) - 1;
+
 /// What is kept per key: one cache line, so that an event touches one line here and one of the table.
 struct tracked_key {
   std::uint64_t bytes = 0;          ///< size of the object
   std::uint32_t older = no_record;  ///< the neighbours in its salt's order of use
   std::uint32_t newer = no_record;
-  std::uint32_t layout = 0;
+  std::uint32_t layout : 30 = 0;
+  std::uint32_t in_vain : 2 = 0;  ///< how often its deletion was asked for and nothing came of it, at most `most_in_vain`
   std::uint32_t salt = 0;
   std::uint32_t piece = 0;  ///< of an eviction plan that asks for its deletion; 0: none
   inline_bytes hash;

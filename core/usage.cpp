@@ -46,6 +46,7 @@ result<void> usage_ledger::store(const object_key& key, std::uint64_t digest, st
     return make_error_code(errc::object_too_large);
   }
   (void)take_out_of_flight(id, known.piece);
+  forget_in_vain(known);
   salt_state& salt = keys_.salts()[known.salt];
   salt.bytes = salt.bytes - known.bytes + bytes;
   total_bytes_ = total_bytes_ - known.bytes + bytes;
@@ -77,6 +78,7 @@ bool usage_ledger::remove(const object_key& key, std::uint64_t digest) {
   }
   tracked_key& gone = keys_[id];
   if (take_out_of_flight(id, gone.piece)) ++counters_.confirmed;
+  forget_in_vain(gone);
   keys_.salts()[gone.salt].bytes -= gone.bytes;
   total_bytes_ -= gone.bytes;
   unlink(keys_, id);
@@ -172,6 +174,18 @@ bool usage_ledger::take_out_of_flight(std::uint32_t id, std::uint32_t piece) noe
   salt.bytes_in_flight -= one.bytes;
   --in_flight_;
   return true;
+}
+
+void usage_ledger::count_in_vain(std::uint32_t id) noexcept {
+  tracked_key& one = keys_[id];
+  if (one.in_vain == most_in_vain) return;
+  ++one.in_vain;
+  if (one.in_vain == most_in_vain) ++set_aside_;
+}
+
+void usage_ledger::forget_in_vain(tracked_key& one) noexcept {
+  if (one.in_vain == most_in_vain) --set_aside_;
+  one.in_vain = 0;
 }
 
 std::uint64_t usage_ledger::bytes_of(std::string_view salt) const {

@@ -76,6 +76,11 @@ class usage_ledger {
   void put_in_flight(std::uint32_t id, std::uint32_t piece) noexcept;
   /// The key may be planned again, if it is still in flight under `piece`. False when it was not.
   bool take_out_of_flight(std::uint32_t id, std::uint32_t piece) noexcept;
+  /// The deletion of a key was asked for and nothing came of it. After `most_in_vain` times in a row it is set aside, until it is stored anew.
+  void count_in_vain(std::uint32_t id) noexcept;
+  [[nodiscard]] bool is_set_aside(std::uint32_t id) const noexcept { return keys_[id].in_vain == most_in_vain; }
+  /// Keys that are set aside now.
+  [[nodiscard]] std::size_t keys_set_aside() const noexcept { return set_aside_; }
   /// The highest piece that has lost a key so far, by an event or on request; 0: none.
   [[nodiscard]] std::uint32_t newest_thinned_piece() const noexcept { return newest_thinned_; }
 
@@ -98,11 +103,13 @@ class usage_ledger {
   void apply_one(const usage_event& event, std::uint64_t digest);
   result<std::uint32_t> add(const object_key& key, std::uint64_t digest, std::uint64_t bytes);
   void remember_removal(std::uint64_t digest);
+  void forget_in_vain(tracked_key& one) noexcept;
 
   limits limits_;
   key_store keys_;
   std::uint64_t total_bytes_ = 0;
   std::size_t in_flight_ = 0;
+  std::size_t set_aside_ = 0;
   std::uint32_t newest_thinned_ = 0;
   bool is_seeding_ = false;
   boost::unordered_flat_set<std::uint64_t> removed_;  ///< digests of keys removed since seeding began

@@ -42,6 +42,9 @@ bool is_done(const http_client::answer& answer) {
   return !ok.is(tape_node::kind::boolean) || ok.node().bits != 0;
 }
 
+/// Whether an answer says nothing of the keys: somebody on the way, or a server that has no time.
+bool is_not_now(unsigned status) { return status == 429 || (status >= 502 && status <= 504); }
+
 asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_hand& plan, core::evictor::piece piece) {
   coordinator_tables& tables = context.tables;
   constexpr std::string_view begin = R"({"keys":[)";
@@ -65,9 +68,16 @@ asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_han
   const steady::duration patience = as_duration(context.settings.call_timeout);
   const auto answer = co_await context.deletions.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body), patience,
                                                       most_answer_bytes, steady::now() + patience);
-  if (answer && is_done(*answer)) co_return;
+  if (answer && is_done(*answer)) {
+    tables.evictions.accepted(piece.id);
+    co_return;
+  }
   ++tables.counters.deletions_failed;
-  tables.evictions.failed(piece.id);
+  if (answer && !is_not_now(answer->status)) {
+    tables.evictions.refused(piece.id);
+  } else {
+    tables.evictions.failed(piece.id);
+  }
   const std::string why = answer ? "status " + std::to_string(answer->status) : answer.error().message();
   log::warn(log::module::fleet, "eviction failed", {{"instance", plan.instance}, {"keys", keys}, {"reason", why}});
 }
@@ -95,21 +105,36 @@ const core::mp_member* choose_server(coordinator_context& context) {
   return nullptr;
 }
 
+/// When what lasts may be told again.
+struct quiet_times {
+  steady::time_point alone = steady::time_point::min();
+  steady::time_point set_aside = steady::time_point::min();
+};
+
+/// Says now and then that there are keys which no server deletes.
+void tell_set_aside(const coordinator_tables& tables, quiet_times& quiet) {
+  const std::size_t keys = tables.usage.keys_set_aside();
+  if (keys == 0 || steady::now() < quiet.set_aside) return;
+  quiet.set_aside = steady::now() + between_notices;
+  log::warn(log::module::fleet, "keys whose deletion was asked for in vain, others are evicted first",
+            {{"keys", keys}, {"asked", core::most_in_vain}});
+}
+
 /// One cycle; the sending goes on beside the next one, which leaves out what is on its way. Nothing is planned that could not be sent.
-/// `quiet_until`: when the want of servers may be told again.
-asio::awaitable<void> evict(coordinator_context& context, steady::time_point& quiet_until) {
+asio::awaitable<void> evict(coordinator_context& context, quiet_times& quiet) {
   coordinator_tables& tables = context.tables;
   while (tables.evictions.expire(steady::now())) co_await yield_home(context);
   const core::mp_member* chosen = choose_server(context);
   if (chosen == nullptr) {
     const bool is_alone = tables.servers.all().empty();
     ++(is_alone ? tables.counters.cycles_alone : tables.counters.cycles_held_back);
-    const bool is_news = is_alone && tables.usage.size() != 0 && steady::now() >= quiet_until;
+    const bool is_news = is_alone && tables.usage.size() != 0 && steady::now() >= quiet.alone;
     if (!is_news) co_return;
-    quiet_until = steady::now() + between_notices;
+    quiet.alone = steady::now() + between_notices;
     log::warn(log::module::fleet, "no mp server to evict through", {{"keys", tables.usage.size()}});
     co_return;
   }
+  tell_set_aside(tables, quiet);
   const auto plan = std::make_shared<plan_in_hand>();
   plan->instance = chosen->server.instance_id;
   plan->host = chosen->server.ip;
@@ -132,11 +157,11 @@ asio::awaitable<void> evict(coordinator_context& context, steady::time_point& qu
 asio::awaitable<void> eviction_loop(coordinator_context& context) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-  steady::time_point quiet_until = steady::time_point::min();
+  quiet_times quiet;
   for (;;) {
     const bool goes_on = co_await pause(context, as_duration(context.settings.eviction_check_interval));
     if (!goes_on) break;
-    if (!context.tables.holds_eviction()) co_await evict(context, quiet_until);
+    if (!context.tables.holds_eviction()) co_await evict(context, quiet);
   }
   context.is_stopping = true;
 }

@@ -135,6 +135,8 @@ void write_eviction(exposition& page, const coordinator_tables& tables) {
   page.counter("kvc_coordinator_evictions_expired_total", "Keys released because nothing was heard of them", counted.expired);
   page.counter("kvc_coordinator_deletion_requests_total", "Deletion requests sent", tables.counters.deletions_sent);
   page.counter("kvc_coordinator_deletion_requests_failed_total", "Deletion requests that failed", tables.counters.deletions_failed);
+  page.gauge("kvc_coordinator_keys_set_aside", "Keys whose deletion was asked for three times in vain; others are evicted first",
+             of(tables.usage.keys_set_aside()));
   page.gauge("kvc_coordinator_keys_in_flight", "Keys sent and not heard of since", of(tables.usage.keys_in_flight()));
 }
 

@@ -195,6 +195,80 @@ BOOST_AUTO_TEST_CASE(silence_ends_the_memory) {
   BOOST_TEST(one.cycle() == "a:01");
 }
 
+/// `times` cycles, each of which sends "a:01", is accepted, and is not heard of again.
+void ask_in_vain(storage& one, int times) {
+  for (int time = 0; time < times; ++time) {
+    BOOST_TEST(one.cycle() == "a:01");
+    one.planner.accepted(static_cast<std::uint32_t>(one.planner.counters().cycles));
+    one.now += 30s;
+    BOOST_TEST(!one.planner.expire(one.now));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_no_server_deletes_does_not_stand_in_the_way) {
+  // The oldest keys would be asked for in every cycle, and the salt would stay over its limit.
+  storage one({.ratio = 0.2, .remembered = 30s});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  ask_in_vain(one, 3);
+  BOOST_TEST(one.ledger.keys_set_aside() == 2U);
+
+  BOOST_TEST(one.cycle() == "a:23");
+  BOOST_TEST(one.cycle() == "", "what is set aside is not made up for while the others are on their way");
+  (void)one.ledger.store(storage::key("0", "a"), 10);
+  one.ledger.remove(storage::key("1", "a"));
+  BOOST_TEST(one.ledger.keys_set_aside() == 0U, "stored anew, or gone at last");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_asked_for_in_vain_is_asked_for_again) {
+  storage one({.ratio = 0.2, .remembered = 30s});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  ask_in_vain(one, 3);
+
+  (void)one.quotas.set("a", 0);
+  BOOST_TEST(one.cycle() == "a:0123456789", "a limit of nothing takes all, in the order of use");
+
+  storage patient({.ratio = 0.2, .remembered = 30s});
+  patient.fill("a");
+  (void)patient.quotas.set("a", 100);
+  ask_in_vain(patient, 3);
+  (void)patient.quotas.set("a", 1'000);
+  while (patient.planner.counters().cycles + 1 < evictor::cycles_until_retry) BOOST_TEST(patient.cycle() == "");
+  (void)patient.quotas.set("a", 100);
+  BOOST_TEST(patient.cycle() == "a:01", "now and then: whatever was wrong may have been mended");
+}
+
+BOOST_AUTO_TEST_CASE(when_nothing_else_is_left_what_is_set_aside_is_taken) {
+  storage one({.ratio = 0.4, .remembered = 30s});
+  one.fill("a");
+  (void)one.quotas.set("a", 50);
+  for (int time = 0; time < 3; ++time) {
+    BOOST_TEST(one.cycle() == "a:0123");
+    one.planner.refused(static_cast<std::uint32_t>(one.planner.counters().cycles));
+  }
+  for (const char* gone : {"4", "5", "6", "7", "9"}) one.ledger.remove(storage::key(gone, "a"));
+
+  BOOST_TEST(one.cycle() == "a:80", "two of five: the others first, then the oldest");
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_that_says_nothing_of_the_keys_sets_nothing_aside) {
+  // A server that cannot be reached for a minute must not turn the order of use upside down.
+  storage one({.ratio = 0.2, .remembered = 30s});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  for (std::uint32_t piece = 1; piece <= 9; ++piece) {
+    BOOST_TEST(one.cycle() == "a:01");
+    if (piece % 2 == 0) {
+      one.planner.failed(piece);
+    } else {
+      one.now += 30s;  // planned, and never sent
+      BOOST_TEST(!one.planner.expire(one.now));
+    }
+  }
+  BOOST_TEST(one.ledger.keys_set_aside() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(an_object_stored_again_may_go_again) {
   // The store came after the deletion, or instead of it: either way the object is there.
   storage one({.ratio = 0.2});

@@ -204,6 +204,23 @@ BOOST_AUTO_TEST_CASE(what_failed_is_sent_again) {
   BOOST_TEST(service.metric("kvc_coordinator_keys_in_flight") == 1);
 }
 
+BOOST_AUTO_TEST_CASE(keys_that_no_server_deletes_do_not_keep_a_tenant_over_its_quota) {
+  // The two oldest cannot be deleted: asked for in every cycle, they would be all that is ever asked for.
+  coordinator_fixture service(evicting());
+  stub_mp_server server([&](const stub_mp_server::asked&) -> stub_mp_server::told {
+    return {200, R"({"deleted":0,"skipped":2,"ok":false,"error":"pinned"})"};
+  });
+  service.call("PUT", "/quota/s", ten_bytes);
+  service.join("a", server.port());
+  service.call("POST", "/quota/events", batch_text(1, stores(0, 12)));
+
+  const auto requests = server.wait_for(4);
+  for (std::size_t time = 0; time < 3; ++time)
+    BOOST_TEST(hashes_of(requests[time]) == (std::vector<std::string>{"100000", "100001"}), boost::test_tools::per_element());
+  BOOST_TEST(hashes_of(requests[3]) == (std::vector<std::string>{"100002", "100003"}), boost::test_tools::per_element());
+  BOOST_TEST(service.metric("kvc_coordinator_keys_set_aside") >= 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_store_proves_that_the_object_is_there) {
   coordinator_fixture service(evicting());
   stub_mp_server server;
