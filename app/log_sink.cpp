@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <thread>
 
@@ -58,7 +59,7 @@ class standard_error final : public spdlog::sinks::stderr_sink_mt {
 
   void log(const spdlog::details::log_msg& line) override {
     if (const auto now = std::chrono::steady_clock::now(); now - last_ >= std::chrono::seconds(1) && tell_dropped()) last_ = now;
-    spdlog::sinks::stderr_sink_mt::log(line);
+    write(line);
   }
   void flush() override {
     tell_dropped();
@@ -68,21 +69,30 @@ class standard_error final : public spdlog::sinks::stderr_sink_mt {
 
   /// Any thread.
   [[nodiscard]] std::size_t flushes() const noexcept { return flushes_.load(std::memory_order_acquire); }
+  /// Lines that standard error has refused: a full disk behind it, or nobody who reads. Any thread.
+  [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
  private:
+  void write(const spdlog::details::log_msg& line) {
+    spdlog::sinks::stderr_sink_mt::log(line);
+    if (std::ferror(stderr) == 0) return;
+    std::clearerr(stderr);
+    refused_.fetch_add(1, std::memory_order_relaxed);
+  }
   bool tell_dropped() {
     const std::size_t dropped = queue_.overrun_counter();
     if (dropped == told_) return false;
     const std::string line = std::string(to_journal_ ? journal_priority(log::level::warn) : "") +
                              "app log lines dropped lines=" + std::to_string(dropped - told_);
     told_ = dropped;
-    spdlog::sinks::stderr_sink_mt::log(spdlog::details::log_msg("kv-conductor", spdlog::level::warn, view_of(line)));
+    write(spdlog::details::log_msg("kv-conductor", spdlog::level::warn, view_of(line)));
     return true;
   }
 
   spdlog::details::thread_pool& queue_;
   const bool to_journal_;
   std::atomic<std::size_t> flushes_{0};
+  std::atomic<std::uint64_t> refused_{0};
   std::size_t told_ = 0;
   std::chrono::steady_clock::time_point last_;
 };
@@ -102,7 +112,7 @@ struct log_sink::state {
 
 log_sink::log_sink(bool to_journal) : state_(std::make_shared<state>(to_journal)) {
   state_->logger->set_level(spdlog::level::trace);
-  log::count_lost_lines([pool = state_->pool] { return std::uint64_t{pool->overrun_counter()}; });
+  log::count_lost_lines([pool = state_->pool, out = state_->out] { return pool->overrun_counter() + out->refused(); });
   state_->logger->set_pattern(to_journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   log::set_sink([kept = state_, to_journal](log::level severity, std::string_view line) {
     if (to_journal) {

@@ -105,4 +105,24 @@ BOOST_AUTO_TEST_CASE(lines_that_were_dropped_are_told_where_they_are_missing_and
   BOOST_TEST(net::log::lost_lines() == dropped);
 }
 
+BOOST_AUTO_TEST_CASE(lines_that_standard_error_refuses_are_counted) {
+  // A full disk behind `2>file`: the page of metrics is all that can still tell.
+  const int before = dup(STDERR_FILENO);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  BOOST_REQUIRE(full >= 0);
+  {
+    app::log_sink sink(false);
+    dup2(full, STDERR_FILENO);
+    for (int i = 0; i < 3; ++i) net::log::info(net::log::module::app, "line", {{"number", i}});
+    BOOST_TEST(sink.write_out(std::chrono::seconds(60)));
+    BOOST_TEST(net::log::lost_lines() == 3U);
+    dup2(before, STDERR_FILENO);
+    net::log::info(net::log::module::app, "line", {{"number", 3}});
+    BOOST_TEST(sink.write_out(std::chrono::seconds(60)));
+    BOOST_TEST(net::log::lost_lines() == 3U);
+  }
+  close(full);
+  close(before);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
