@@ -96,9 +96,11 @@ void promotion_gate::forget(std::uint64_t object) {
   known_.erase(found);
 }
 
+void promotion_gate::forget_ends(std::uint32_t backend) { ++state_of(backend).era; }
+
 void promotion_gate::forget_backend(std::uint32_t backend) {
+  forget_ends(backend);
   backend_state& of = state_of(backend);
-  ++of.era;
   of.rest = {};
   of.until = {};
 }

@@ -63,7 +63,10 @@ class promotion_gate {
   void press(std::uint32_t backend, time_point now);
   /// Nothing is known of the object any more: its promotion, if there was one, has been given up.
   void forget(std::uint64_t object);
-  /// The backend has begun anew, or lost what it had: how its promotions ended means nothing any more. Those on their way stay.
+  /// The backend may have begun anew: how its promotions ended means nothing any more. Those on their way stay, and so does its rest:
+  /// who is short of memory is slow to answer, and to have been away is no sign of room.
+  void forget_ends(std::uint32_t backend);
+  /// The backend is another one, or has lost what it had: its rest is over as well.
   void forget_backend(std::uint32_t backend);
   /// Whether the backend takes part in the sharing of what may be on its way. One alone may have it all.
   void set_sharing(std::uint32_t backend, bool does_share);

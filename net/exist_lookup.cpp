@@ -17,24 +17,26 @@ constexpr std::size_t most_old = 1'024;
 /// How often a probe that waits for what others bring has their store asked.
 constexpr std::chrono::milliseconds between_questions{500};
 
-/// How good it is to know that of a key.
-int worth(const core::exist_decision& of) noexcept {
+/// How good it is to know that of a key; `can_start`: of a backend whose store can be asked to promote it.
+int worth(const core::exist_decision& of, bool can_start) noexcept {
   if (!of.exists) return 0;
   switch (of.need) {
     case prefetch_need::none:
       return 1;
     case prefetch_need::start:
-      return 2;
+      return can_start ? 3 : 2;
     case prefetch_need::join:
-      return 3;
+      return 4;
   }
   return 0;
 }
+constexpr int worth_of_memory = 5;
 
 }  // namespace
 
 void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
   const bool can_be_asked = objects_.can_be_asked(backend);
+  const bool can_start = promotions_.has_target(backend);
   const bool may_touch = is_time_to_touch_ && can_be_asked;
   const std::uint32_t now = objects_.now();
   const std::uint32_t age = truth_.age();
@@ -52,9 +54,8 @@ void exist_lookup::look(std::uint32_t backend, const exist_request& request) {
       const core::exist_decision decision = core::decide_exist(replicas, request.prefetch);
       // In memory is better than anything, also than a promotion elsewhere.
       const bool is_in_memory = replicas.has(core::replica_kind::memory, core::replica_state::complete);
-      const int mine = is_in_memory ? 4 : worth(decision);
-      const int before = best_[i].backend == in_memory_mark ? 4 : worth(best_[i].decision);
-      if (mine > before) best_[i] = {decision, is_in_memory ? in_memory_mark : backend};
+      const int mine = is_in_memory ? worth_of_memory : worth(decision, can_start);
+      if (mine > best_[i].worth) best_[i] = {decision, is_in_memory ? in_memory_mark : backend, mine};
       if (!may_touch || old_.size() == most_old) continue;
       const std::uint32_t known = table.known_at(found_[i]);
       if (known == 0 || known + age <= now) old_.emplace_back(request.keys[i]);
@@ -126,16 +127,19 @@ void exist_lookup::promote(const exist_request& request, exist_answer& answer, c
   std::vector<prefetch_word> words;
   std::vector<std::uint32_t> backends;
   coming_.clear();
+  std::size_t joined = 0;
   for (std::size_t i = 0; i < best_.size(); ++i) {
     const core::exist_decision& decision = best_[i].decision;
     if (decision.need == prefetch_need::join) {
       answer.words[i] = prefetch_word::joined;
+      ++joined;
       if (wait) coming_.push_back({i, best_[i].backend});
     }
     if (decision.need == prefetch_need::start && std::ranges::find(backends, best_[i].backend) == backends.end()) {
       backends.push_back(best_[i].backend);
     }
   }
+  if (joined != 0) promotions_.note_joined(joined);
   for (const std::uint32_t backend : backends) {
     keys.clear();
     places.clear();

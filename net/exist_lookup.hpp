@@ -47,6 +47,7 @@ class exist_lookup {
   struct best {
     core::exist_decision decision;
     std::uint32_t backend = 0;  ///< the one to promote from, or `in_memory_mark`
+    int worth = 0;              ///< how good that is
   };
   static constexpr std::uint32_t in_memory_mark = 0xFFFF'FFFF;  ///< it is in memory somewhere
 

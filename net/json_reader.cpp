@@ -1,4 +1,8 @@
 // JSON bodies, read as they are scanned: no tree of the whole, numbers of long lists straight into their vectors.
+#include <charconv>
+#include <optional>
+#include <string>
+
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "net/json_handler.hpp"
@@ -12,7 +16,43 @@ using kind = tape_node::kind;
 
 namespace {
 
-constexpr std::size_t max_depth = 32;  // of a body, unknown members included
+constexpr std::size_t max_depth = 200;  // of a body, unknown members included: the reader takes stack for each level
+
+/// The number of an escape `\uXXXX` that begins here; nothing when none does.
+std::optional<unsigned> escape_at(std::string_view text) {
+  constexpr std::size_t digits = 4;
+  if (text.size() < 2 + digits || text[0] != '\\' || text[1] != 'u') return std::nullopt;
+  unsigned number = 0;
+  const char* const end = text.data() + 2 + digits;
+  const auto read = std::from_chars(text.data() + 2, end, number, 16);
+  return read.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+bool is_first_half(unsigned unit) { return unit >= 0xD800 && unit < 0xDC00; }
+bool is_second_half(unsigned unit) { return unit >= 0xDC00 && unit < 0xE000; }
+
+/// The body with U+0000 in place of escapes that are half a character: so some clients write a byte that is no UTF-8.
+std::string without_halves(std::string_view body) {
+  constexpr std::size_t length = 6;
+  std::string whole(body);
+  for (std::size_t at = 0; at < body.size();) {
+    const std::optional<unsigned> unit = escape_at(body.substr(at));
+    if (!unit) {
+      at += body[at] == '\\' ? 2 : 1;
+      continue;
+    }
+    const std::optional<unsigned> next = is_first_half(*unit) ? escape_at(body.substr(at + length)) : std::nullopt;
+    const bool is_pair = next && is_second_half(*next);
+    if (!is_pair && (is_first_half(*unit) || is_second_half(*unit))) whole.replace(at + 2, length - 2, "0000");
+    at += is_pair ? 2 * length : length;
+  }
+  return whole;
+}
+
+bool is_half_a_character(const error_code& why) {
+  return why == json::error::illegal_leading_surrogate || why == json::error::illegal_trailing_surrogate ||
+         why == json::error::expected_utf16_escape;
+}
 
 }  // namespace
 
@@ -27,9 +67,18 @@ checked request_document::read_json(std::string_view body, shape wanted) {
   json::parse_options options;
   options.max_depth = wanted == shape::batch ? max_depth + 2 : max_depth;  // what may stand alone may stand in a batch
   options.allow_invalid_utf8 = wanted == shape::single_of_bytes;
-  json::basic_parser<json_handler> parser(options, data_, wanted);
   error_code failed;
-  const std::size_t used = parser.write_some(false, body.data(), body.size(), failed);
+  std::size_t used = 0;
+  const auto read = [&](std::string_view text) {
+    json::basic_parser<json_handler> parser(options, data_, wanted);
+    used = parser.write_some(false, text.data(), text.size(), failed);
+  };
+  read(body);
+  if (wanted == shape::single_of_bytes && is_half_a_character(failed)) {
+    // Whoever reads the texts judges them one by one; one of them must not cost the others.
+    clear();
+    read(without_halves(body));
+  }
   if (!data_.too_long.empty()) {
     const std::string name(data_.too_long);
     return refusal{refusal_kind::out_of_range, name + " " + data_.too_long_how, name};

@@ -65,7 +65,7 @@ std::size_t promotion_service::in_flight() const {
 
 void promotion_service::ask(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
                             const std::shared_ptr<promotion_wait>& wait) {
-  if (!has_target_[what.backend].load(std::memory_order_acquire)) {
+  if (!has_target(what.backend)) {
     std::ranges::fill(words, prefetch_word::failed);
     count(no_store, keys.size());
     return;
@@ -134,6 +134,11 @@ void promotion_service::leave(const std::shared_ptr<promotion_wait>& wait) {
 void promotion_service::forget(std::uint32_t backend) {
   const std::lock_guard holding(lock_);
   gate_.forget_backend(backend);
+}
+
+void promotion_service::forget_ends(std::uint32_t backend) {
+  const std::lock_guard holding(lock_);
+  gate_.forget_ends(backend);
 }
 
 void promotion_service::add_target(std::uint32_t backend, std::unique_ptr<store_executor> executor) {

@@ -110,8 +110,14 @@ class promotion_service {
 
   /// Who waits goes away: nothing is told it any more. On its lane.
   void leave(const std::shared_ptr<promotion_wait>& wait);
-  /// The backend has begun anew, or lost what it had: how promotions ended before says nothing about those to come. From anywhere.
+  /// The backend is another one, or has lost what it had: how promotions ended before says nothing about those to come. From anywhere.
   void forget(std::uint32_t backend);
+  /// The backend may have begun anew: the same, but for its rest when it was short of memory. From anywhere.
+  void forget_ends(std::uint32_t backend);
+  /// Whether a wish for an object of the backend can be carried out by a store. From anywhere.
+  [[nodiscard]] bool has_target(std::uint32_t backend) const noexcept { return has_target_[backend].load(std::memory_order_acquire); }
+  /// What is on its way by others: wishes for it are `joined` without having been asked here. From anywhere.
+  void note_joined(std::size_t keys) { count(joined, keys); }
 
   /// The number under which the gate knows an object; depends on the secret (core/text_spread.hpp).
   [[nodiscard]] static std::uint64_t fingerprint(std::uint32_t backend, std::string_view tenant, std::string_view key);

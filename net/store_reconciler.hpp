@@ -20,6 +20,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "core/reconcile.hpp"
+#include "net/line_budget.hpp"
 #include "net/object_shelves.hpp"
 #include "net/promotion_service.hpp"
 #include "net/runtime.hpp"
@@ -70,7 +71,8 @@ class store_reconciler final : public truth_sink {
     const reach known = reach_[backend].load(std::memory_order_relaxed);
     return known == reach::fine || known == reach::away ? std::optional(known == reach::fine) : std::nullopt;
   }
-  /// Who is told that a store answers after it had not. `tell` is called on the home lane; to be called before there are any stores.
+  /// Who is told that a store answers after several looks in a row that it did not answer: it may have begun anew. One lost answer is no
+  /// sign of that. `tell` is called on the home lane; to be called before there are any stores.
   void call_on_return(std::function<void(std::uint32_t backend)> tell) { tell_of_return_ = std::move(tell); }
 
   struct counters {
@@ -113,6 +115,8 @@ class store_reconciler final : public truth_sink {
   [[nodiscard]] asio::awaitable<bool> greet(promotion_target& target);
   void note_silence(std::uint32_t backend, const error_code& why);
   void note_answer(std::uint32_t backend, std::span<const placement> found);
+  void tell_reach(std::uint32_t backend, std::string_view why);
+  void tell_kept_back(std::uint32_t backend);
   [[nodiscard]] asio::awaitable<void> watch(std::shared_ptr<promotion_target> target, std::uint64_t number);
 
   lane& home_;
@@ -124,6 +128,8 @@ class store_reconciler final : public truth_sink {
   std::map<std::uint32_t, std::size_t> sweep_from_;  ///< by backend: which of its tenants comes next
   std::array<std::atomic<reach>, object_shelves::most_backends> reach_{};
   std::function<void(std::uint32_t backend)> tell_of_return_;
+  std::map<std::uint32_t, std::uint32_t> silences_;  ///< by backend: looks in a row that were not answered
+  std::map<std::uint32_t, line_budget> lines_;       ///< by backend: of the log, of one that comes and goes
   counters counters_;
 };
 

@@ -21,6 +21,7 @@ constexpr std::size_t most_doubted = most_touched / 2;    ///< so many wait befo
 constexpr std::size_t most_sought = most_touched / 4;     ///< and before probes add no more of what nobody knows
 constexpr std::size_t most_under_way = 4 * most_touched;  ///< keys, of all backends, that have not reached the home lane
 constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
+constexpr std::uint32_t absence = 2;  ///< looks in a row without an answer: in less, no store begins anew
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
 
 asio::awaitable<bool> wait_for(lane& home, promotion_target& target, steady::duration how_long) {
@@ -155,18 +156,37 @@ asio::awaitable<bool> store_reconciler::greet(promotion_target& target) {
 void store_reconciler::note_silence(std::uint32_t backend, const error_code& why) {
   if (why == errc::cancelled) return;
   counters_.failed.fetch_add(1, std::memory_order_relaxed);
-  if (reach_[backend].exchange(reach::away, std::memory_order_relaxed) == reach::away) return;
-  log::warn(log::module::stream, "store cannot be asked", {{"backend", objects_.name(backend)}, {"reason", why.message()}});
+  ++silences_[backend];
+  if (reach_[backend].exchange(reach::away, std::memory_order_relaxed) != reach::away) tell_reach(backend, why.message());
 }
 
 void store_reconciler::note_answer(std::uint32_t backend, std::span<const placement> found) {
   // Where no key can be asked for nobody has been asked.
   const bool has_answered = std::ranges::any_of(found, [](const placement& each) { return each.asked != steady::time_point(); });
   if (!has_answered) return;
-  const reach before = reach_[backend].exchange(reach::fine, std::memory_order_relaxed);
-  if (before != reach::away) return;
-  log::info(log::module::stream, "store can be asked again", {{"backend", objects_.name(backend)}});
-  if (tell_of_return_) tell_of_return_(backend);
+  const std::uint32_t silences = std::exchange(silences_[backend], 0);
+  if (reach_[backend].exchange(reach::fine, std::memory_order_relaxed) != reach::away) return;
+  tell_reach(backend, {});
+  if (silences >= absence && tell_of_return_) tell_of_return_(backend);
+}
+
+/// Says that the store is away, and why, or there again.
+void store_reconciler::tell_reach(std::uint32_t backend, std::string_view why) {
+  tell_kept_back(backend);
+  if (!lines_[backend].take(steady::now())) return;
+  if (why.empty()) {
+    log::info(log::module::stream, "store can be asked again", {{"backend", objects_.name(backend)}});
+  } else {
+    log::warn(log::module::stream, "store cannot be asked", {{"backend", objects_.name(backend)}, {"reason", why}});
+  }
+}
+
+/// Says how often the store has come and gone since the last line, when it is time to.
+void store_reconciler::tell_kept_back(std::uint32_t backend) {
+  const auto lines = lines_[backend].settle(steady::now());
+  if (!lines) return;
+  log::warn(log::module::stream, "store comes and goes",
+            {{"backend", objects_.name(backend)}, {"changes", *lines}, {"reachable", is_reachable(backend)}});
 }
 
 asio::awaitable<void> store_reconciler::keep_true(std::shared_ptr<promotion_target> target) {
@@ -209,6 +229,7 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
       rest = std::max<steady::duration>(away == between_looks ? steady::duration() : away,
                                         std::chrono::microseconds(keys * 1'000'000 / settings_.reconcile_rate));
     }
+    if (lines_[target->backend].has_kept_back()) tell_kept_back(target->backend);
     const bool goes_on = co_await wait_for(home_, *target, rest);
     if (!goes_on) break;
   }

@@ -95,7 +95,7 @@ store_service::store_service(runtime& lanes, store_settings settings)
   });
   // A store that has begun anew has lost what was promoted, and may have it promoted again.
   objects_.call_on_loss([this](std::uint32_t backend) { promotions_.forget(backend); });
-  truth_.call_on_return([this](std::uint32_t backend) { promotions_.forget(backend); });
+  truth_.call_on_return([this](std::uint32_t backend) { promotions_.forget_ends(backend); });
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     scratches_.push_back(std::make_unique<scratch>(objects_, promotions_, truth_, settings_.max_key_bytes));
   }
@@ -237,7 +237,8 @@ asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http
     // What others bring is nobody's promotion here: the table tells.
     const bool is_coming = own.lookup.is_coming(own.request, own.answer);
     const auto now = std::chrono::steady_clock::now();
-    if ((!is_coming && left() == 0) || now >= until) break;
+    // At a stop what the words say so far is better than a request that is cut off; nobody else ends a wait for what others bring.
+    if ((!is_coming && left() == 0) || now >= until || here.tasks.is_leaving()) break;
     // Promotions may end while others are still being asked for, so that one call of the alarm is not the last.
     wait->alarm.expires_at(is_coming ? std::min(until, now + between_readings) : until);
     error_code woken;

@@ -42,6 +42,8 @@ class task_scope {
   /// inside a task of this scope.
   [[nodiscard]] asio::awaitable<bool> wait(std::chrono::steady_clock::duration patience);
 
+  /// Whether the tasks have been asked to stop.
+  [[nodiscard]] bool is_leaving() const noexcept { return is_leaving_; }
   [[nodiscard]] std::size_t running() const noexcept { return tasks_.size(); }
   [[nodiscard]] std::size_t failed() const noexcept { return failed_; }
 

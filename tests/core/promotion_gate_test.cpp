@@ -120,6 +120,18 @@ BOOST_AUTO_TEST_CASE(what_ended_before_a_backend_began_anew_means_nothing) {
   BOOST_TEST(gate.in_flight() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(a_backend_that_was_away_rests_on) {
+  // Short of memory, it is slow to answer: being away and back must not undo that it is asked less and less.
+  promotion_gate gate({});
+  for (const std::uint64_t object : {1, 2}) BOOST_REQUIRE(is(gate.ask(object, 4, start), started));
+  gate.finished(1, promotion_end::done, start);
+  gate.finished(2, promotion_end::pressure, start);
+  gate.forget_ends(4);
+
+  BOOST_TEST(is(gate.ask(1, 4, start), suppressed_pressure));
+  BOOST_TEST(is(gate.ask(1, 4, start + 500ms), started), "what was promoted may be gone");
+}
+
 BOOST_AUTO_TEST_CASE(what_we_gave_up_may_be_asked_for_at_once) {
   promotion_gate gate({});
   BOOST_REQUIRE(is(gate.ask(7, 0, start), started));

@@ -233,7 +233,6 @@ BOOST_AUTO_TEST_CASE(what_is_too_much_is_told_with_the_limit) {
     const checked refused = document.read(R"({"extra_keys":)" + extra_keys + "}", wire_form::json, shape::single);
     return refused ? refused->sentence : std::string();
   };
-  BOOST_TEST(told(std::string(9, '[') + std::string(9, ']')) == "extra_keys is nested more than 8 deep");
   std::string many = "[";
   for (std::size_t i = 0; i < request_document::max_tree_nodes; ++i) many += "1,";
   BOOST_TEST(told(many + "1]") == "extra_keys makes more than 1048576 values");

@@ -56,6 +56,35 @@ BOOST_AUTO_TEST_CASE(a_store_is_not_believed_before_its_first_answer) {
   BOOST_TEST(exist(probe) == R"({"exists":0})");
 }
 
+BOOST_AUTO_TEST_CASE(one_lost_answer_is_no_new_beginning_of_a_store) {
+  // What was just promoted, and evicted again by a store that knows why, was promoted again after each broken connection.
+  master.put("ssd", {.local_disk = true});
+  publish({listed("ssd", {local_disk})});
+  add_store(master.url());
+  const std::string wish = R"({"key":"ssd","backend_id":"store-1","prefetch":true)";
+  BOOST_REQUIRE(becomes(wish + R"(,"wait_ms":10000})", R"({"exists":1,"prefetch":"started"})"));
+  BOOST_REQUIRE(becomes(wish + "}", R"({"exists":1,"prefetch":"none"})"));
+  master.put("ssd", {.local_disk = true});
+  BOOST_REQUIRE(becomes(wish + "}", R"({"exists":1,"prefetch":"suppressed"})"));
+
+  const double failures = metric("kvc_store_reconcile_failures_total");
+  master.babble("garbage", 1);
+  BOOST_REQUIRE(eventually([&] { return metric("kvc_store_reconcile_failures_total") > failures; }));
+  BOOST_REQUIRE(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":true)") != std::string::npos; }));
+  BOOST_TEST(exist(wish + "}") == R"({"exists":1,"prefetch":"suppressed"})");
+}
+
+BOOST_AUTO_TEST_CASE(of_two_backends_the_one_that_can_promote_is_asked) {
+  // The same key in both; nobody moves anything in the first.
+  publish({listed("d", {local_disk})});
+  BOOST_REQUIRE(becomes(R"({"key":"d","backend_id":"store-1"})", R"({"exists":1})"));
+  master.put("d", {.local_disk = true});
+  add_store(master.url(), "store-2");
+  BOOST_REQUIRE(becomes(R"({"key":"d","backend_id":"store-2"})", R"({"exists":1})"));
+
+  BOOST_TEST(exist(R"({"key":"d","prefetch":true})") == R"({"exists":1,"prefetch":"started"})");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace kvc::test

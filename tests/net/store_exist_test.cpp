@@ -81,6 +81,8 @@ BOOST_AUTO_TEST_CASE(bad_keys_are_errors_of_their_own) {
   BOOST_TEST(exist("{\"keys\":[\"a\",\"\",\"\xFF\",\"" + std::string(1'025, 'k') + "\",7,null,\"a\\u0000b\"]}") ==
              R"({"exists":[1,-600,-600,-600,-600,-600,-600]})");
   BOOST_TEST(exist("{\"key\":\"\xC3\xA9\"}") == R"({"exists":0})");
+  // Half a character is what some clients write for a byte that is no UTF-8; a whole one, and a backslash before a u, are text.
+  BOOST_TEST(exist(R"({"keys":["a","k\udcff","\ud83dx","\uD83D\uDE00","\\udcff","\ud83d"]})") == R"({"exists":[1,-600,-600,0,0,-600]})");
   BOOST_TEST(exist(R"({"key":"\u0061"})") == R"({"exists":1})");  // an escaped letter is a letter
 }
 

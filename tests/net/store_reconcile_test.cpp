@@ -315,6 +315,21 @@ BOOST_AUTO_TEST_CASE(lists_of_long_keys_fit_into_request_lines) {
   BOOST_TEST(std::ranges::none_of(asked, [](const auto& each) { return each.target.size() > 8'000; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_stop_does_not_wait_for_what_others_bring) {
+  // The request was cut off once the stop's patience had ended, and what was known was not told.
+  master.put("a", {.local_disk = true, .is_copied = true});
+  add_store(master.url());
+  const std::string wish = R"({"key":"a","backend_id":"store-1","prefetch":true)";
+  BOOST_REQUIRE(becomes(wish + "}", R"({"exists":1,"prefetch":"joined"})"));
+  BOOST_TEST(metric(R"(kvc_prefetch_requests_total{outcome="joined"})") >= 1, "joined by the table is joined");
+
+  auto waited = std::async(std::launch::async, [&] { return exist(wish + R"(,"wait_ms":20000})"); });
+  const int looks = master.looks();
+  BOOST_REQUIRE(eventually([&] { return master.looks() >= looks + 20; }));
+  BOOST_TEST(lanes.stop(std::chrono::seconds(10)));
+  BOOST_TEST(waited.get() == R"({"exists":1,"prefetch":"joined"})");
+}
+
 BOOST_AUTO_TEST_CASE(a_probe_may_wait_for_what_others_bring) {
   master.put("a", {.local_disk = true, .is_copied = true});
   add_store(master.url());

@@ -64,9 +64,10 @@ void stub_master::depose(const std::string& leader_url) {
   leader_ = leader_url;
 }
 
-void stub_master::babble(const std::string& text) {
+void stub_master::babble(const std::string& text, int times) {
   const std::lock_guard holding(lock_);
   babble_ = text;
+  babbles_ = times;
 }
 
 void stub_master::set_longest_target(std::size_t bytes) {
@@ -99,7 +100,10 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
   if (what.target == "/leader") return {.status = 200, .body = R"({"leader":")" + leader_ + "\"}"};
   if (!leader_.empty()) return {.status = 503, .body = "not the leader"};
   if (what.target.size() > longest_target_) return {.status = 414, .body = "too long"};
-  if (!babble_.empty()) return {.status = 200, .body = babble_};
+  if (!babble_.empty() && babbles_ > 0) {
+    --babbles_;
+    return {.status = 200, .body = babble_};
+  }
   if (what.target.starts_with("/batch_query_keys")) {
     ++looks_;
     std::string body = look(decoded(parameter(what.target, "keys")));

@@ -43,8 +43,8 @@ class stub_master {
   void set_longest_target(std::size_t bytes);
   /// Everything is answered 503 and the leader is there; "" again answers.
   void depose(const std::string& leader_url);
-  /// Everything is answered with this; "" again answers.
-  void babble(const std::string& text);
+  /// Everything is answered with this, or as many requests as are said; "" again answers.
+  void babble(const std::string& text, int times = 1'000'000);
   void hold() { server_.hold(); }
   void resume() { server_.resume(); }
   [[nodiscard]] stub_mp_server& server() { return server_; }
@@ -61,6 +61,7 @@ class stub_master {
   std::size_t longest_target_ = 1'000'000;
   std::string leader_;
   std::string babble_;
+  int babbles_ = 0;
   stub_mp_server server_;  ///< last: it answers from the others
 };
 
