@@ -9,6 +9,7 @@
 
 #include "net/api_types.hpp"
 #include "net/http_reply.hpp"
+#include "net/long_prompt.hpp"
 #include "net/named_prompt.hpp"
 #include "net/query_prefetch.hpp"
 
@@ -33,6 +34,7 @@ checked batch_answer::read(wire_form body_form) {
 asio::awaitable<void> batch_answer::answer_one(lane& here) {
   query_request query;
   std::vector<core::seq_hash> blocks;
+  std::vector<core::local_hash> locals;
   checked wrong = read_query(document_, document_.items()[at_], query_kind::either, query);
   if (!wrong && query.prefetch) wrong = prefetch_denied_;
   if (!wrong && query.by_names) wrong = co_await find_named_blocks(here, query, blocks);
@@ -40,6 +42,7 @@ asio::awaitable<void> batch_answer::answer_one(lane& here) {
     write_refusal(out_, *wrong);
     co_return;
   }
+  co_await hash_in_turns(here, query, locals);
   const query_source source{here.partitions.get(), context_.media, here.counters, steady::now()};
   answer_query(query, source, scratch_, out_);
   if (query.prefetch) prefetch_behind(context_.prefetches, here, query, source, scratch_);

@@ -80,12 +80,16 @@ class answering {
       scope_ = &scratch_.scope;
     }
     std::size_t blocks = query_.hashes.size() + query_.unknown_names;
-    if (!query_.by_hash) {
-      const core::partition& partition = *found.partition;
+    const core::partition& partition = *found.partition;
+    if (!query_.by_hash && query_.seed_of_locals == partition.seed()) {
+      scratch_.prompt = query_.locals;
+      blocks = scratch_.prompt.size();
+    } else if (!query_.by_hash) {
       scratch_.locals.clear();
       if (scratch_.locals.capacity() > kept_locals) scratch_.locals.shrink_to_fit();
       core::hash_blocks(query_.tokens, partition.key().block_size, partition.seed(), scratch_.locals, query_.extra_keys);
-      blocks = scratch_.locals.size();
+      scratch_.prompt = scratch_.locals;
+      blocks = scratch_.prompt.size();
     }
     source_.counters.queried_blocks.add(blocks);
   }
@@ -93,7 +97,7 @@ class answering {
   /// Calls `ask` with the hashes of the prompt, of whichever kind they are.
   template <class Ask>
   auto with_hashes(Ask ask) const {
-    return query_.by_hash ? ask(query_.hashes) : ask(std::span<const core::local_hash>(scratch_.locals));
+    return query_.by_hash ? ask(query_.hashes) : ask(scratch_.prompt);
   }
 
   void match(const core::partition_view& found) {
@@ -247,6 +251,34 @@ class answering {
   /// Whether to tell what an instance with nothing of its own would have.
   [[nodiscard]] bool shows_pools() const { return query_.detail && scope_ != nullptr && !scope_->pools.empty(); }
 
+  /// The worst state of some streams, and what all of them miss.
+  struct health {
+    std::string_view state = "unknown";
+    int severity = -1;
+    std::uint64_t missing = 0;
+
+    void add(const health& other) {
+      missing += other.missing;
+      if (other.severity <= severity) return;
+      severity = other.severity;
+      state = other.state;
+    }
+  };
+
+  /// Of the streams of these members, each once; `of_pools`: of shared pools only, else of all others.
+  [[nodiscard]] health health_of(std::size_t first, std::size_t last, bool of_pools) const {
+    health all;
+    for (std::size_t i = first; i < last; ++i) {
+      const core::stream_status* const status = members_[i].status.get();
+      if (status == nullptr || members_[i].shared_pool != of_pools) continue;
+      const auto same_stream = [status](const core::member& each) { return each.status.get() == status; };
+      if (std::ranges::any_of(members_.subspan(first, i - first), same_stream)) continue;
+      const core::stream_state now = status->state.load(std::memory_order_relaxed);
+      all.add({core::to_string(now), core::severity_of(now), status->missing.load(std::memory_order_relaxed)});
+    }
+    return all;
+  }
+
   void write_detail(const row& which, const core::worker_depth& best) {
     out_.key("tiers");
     out_.object(3);
@@ -255,23 +287,15 @@ class answering {
     out_.member("disk", in_tokens(best.any));
     out_.end_object();
 
-    std::string_view state = "unknown";
-    int worst = -1;
+    // What counts for the row is what its own streams told and what shared pools did, whoever has registered those.
+    if (!health_of_pools_) health_of_pools_ = shows_pools() ? health_of(0, members_.size(), true) : health{};
+    health found = *health_of_pools_;
+    found.add(health_of(which.first, which.last, false));
     std::int64_t newest = 0;
-    std::uint64_t missing = 0;
     for (std::size_t i = which.first; i < which.last; ++i) {
-      const core::stream_status* const status = members_[i].status.get();
-      const auto same_stream = [status](const core::member& each) { return each.status.get() == status; };
-      if (status == nullptr || std::ranges::any_of(members_.subspan(which.first, i - which.first), same_stream)) continue;
-      const core::stream_state now = status->state.load(std::memory_order_relaxed);
-      if (core::severity_of(now) > worst) {
-        worst = core::severity_of(now);
-        state = core::to_string(now);
-      }
-      newest = std::max(newest, status->last_applied_ns.load(std::memory_order_relaxed));
-      missing += status->missing.load(std::memory_order_relaxed);
+      if (const auto& status = members_[i].status) newest = std::max(newest, status->last_applied_ns.load(std::memory_order_relaxed));
     }
-    out_.member("state", state);
+    out_.member("state", found.state);
     out_.key("lag_ms");
     if (newest == 0) {
       out_.nothing();  // no batch has ever been applied
@@ -279,7 +303,7 @@ class answering {
       const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(source_.now.time_since_epoch()).count();
       out_.number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - newest) / 1'000'000));
     }
-    out_.member("missing", missing);
+    out_.member("missing", found.missing);
     out_.member("seq_hashes", std::uint64_t{best.any});
     if (shows_pools()) out_.member("pools", in_tokens(scratch_.matched.pools_alone.any));
   }
@@ -291,6 +315,7 @@ class answering {
   std::span<const core::member> members_;
   std::span<const core::member_map::instance> instances_;
   const core::match_scope* scope_ = nullptr;
+  std::optional<health> health_of_pools_;  ///< once it was needed
   core::media_mask asked_ = core::all_media;
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct query_scratch {
   };
 
   std::vector<core::local_hash> locals;
+  std::span<const core::local_hash> prompt;       ///< of the last query, unless it was told by hash: `locals`, or what the query brought
   core::match_result matched;
   std::vector<const core::worker_depth*> depths;  ///< by member of the partition, into `matched`; empty: not looked up for all of them
   core::match_scope scope;

@@ -17,6 +17,7 @@
 #include "net/http_auth.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
+#include "net/long_prompt.hpp"
 #include "net/metrics.hpp"
 #include "net/named_prompt.hpp"
 #include "net/openapi.hpp"
@@ -60,7 +61,8 @@ bool may_tell_names(const http_request& request) {
 struct read_body {
   request_document document;
   query_request query;
-  std::vector<core::seq_hash> blocks;  ///< that the query tells by name
+  std::vector<core::seq_hash> blocks;    ///< that the query tells by name
+  std::vector<core::local_hash> locals;  ///< of a long prompt
   checked wrong;
 
   void read(const http_request& request, bool by_hash) {
@@ -140,6 +142,7 @@ asio::awaitable<http_reply> api_service::answer_waiting_query(lane& here, const 
   auto body = std::make_unique<read_body>();
   (void)co_await beside_.run_if(is_long, [&] { return body->read(request, by_hash), true; });
   if (!body->wrong && body->query.by_names) body->wrong = co_await find_named_blocks(here, body->query, body->blocks);
+  if (!body->wrong) co_await hash_in_turns(here, body->query, body->locals);
   http_reply reply = body->wrong ? reply_with(*body->wrong, request.answer_form) : answer_query(here, request, body->query);
   if (is_long) beside_.drop(std::move(body));  // giving it back takes its time as well
   co_return reply;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include <arpa/inet.h>
+
 #include "net/endpoint_host.hpp"
 #include "net/field_rules.hpp"
 
@@ -94,6 +96,22 @@ checked must_be_object(const request_item& item) {
 
 }  // namespace
 
+namespace {
+
+/// An address, a zone behind it perhaps.
+bool is_ipv6(std::string_view text) noexcept {
+  const std::size_t zone = text.find('%');
+  if (zone != std::string_view::npos && zone + 1 == text.size()) return false;
+  std::array<char, INET6_ADDRSTRLEN> address{};
+  const std::string_view digits = text.substr(0, zone);
+  if (digits.empty() || digits.size() >= address.size()) return false;
+  std::ranges::copy(digits, address.begin());
+  in6_addr parsed{};
+  return inet_pton(AF_INET6, address.data(), &parsed) == 1;
+}
+
+}  // namespace
+
 bool is_endpoint(std::string_view endpoint) noexcept {
   const bool is_printable = std::ranges::all_of(endpoint, [](char letter) { return letter > ' ' && letter < 0x7F; });
   if (!is_printable) return false;
@@ -108,11 +126,7 @@ bool is_endpoint(std::string_view endpoint) noexcept {
   const std::string_view host = endpoint.substr(0, colon);
   const std::string_view digits = endpoint.substr(colon + 1);
   if (host.front() == '[') {
-    if (host.back() != ']' || host.size() < 4) return false;
-    const std::string_view address = host.substr(1, host.size() - 2);
-    if (address.find_first_not_of("0123456789abcdefABCDEF:.%") != std::string_view::npos && address.find('%') == std::string_view::npos) {
-      return false;
-    }
+    if (host.back() != ']' || !is_ipv6(host.substr(1, host.size() - 2))) return false;
   } else if (host.find_first_of(":/[]@?#;") != std::string_view::npos) {
     return false;
   }

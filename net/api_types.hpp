@@ -25,6 +25,8 @@ struct query_request {
   bool by_names = false;                          ///< `hashes` are the engines' names for its blocks, until find_named_blocks
   std::size_t unknown_names = 0;                  ///< behind `hashes`, since then: nobody knows the first of them
   std::vector<std::string> extra_keys;            ///< per block; may be shorter
+  std::span<const core::local_hash> locals;       ///< of `tokens`, where they have been hashed already (see long_prompt.hpp)
+  std::optional<std::uint64_t> seed_of_locals;    ///< with this seed; absent: they have not
   std::string instance;                           ///< only this row; empty: all
   std::optional<std::vector<std::string>> instances;  ///< only these rows
   std::optional<std::vector<std::string>> media;  ///< only these media, as the client spells them

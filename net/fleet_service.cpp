@@ -109,7 +109,7 @@ struct fleet_service::state {
     const auto now = catalog->view().get();
     const core::partition_view* const there = now->find(in);
     return which.listener && there != nullptr &&
-           std::ranges::all_of(there->members, [&](const core::member& each) { return each.id == which.info->worker; });
+           std::ranges::all_of(there->members, [&](const core::member& each) { return each.status == which.info->status; });
   }
 
   void publish() {

@@ -123,7 +123,8 @@ void http_session::drop_reply() {
 
 /// Gives back what a request needed, before waiting for the next.
 void http_session::rest() {
-  if (asked_ && asked_.use_count() == 1 && asked_->kept_bytes() <= idle_bytes) {
+  // Its body may have been taken away by who answered; what that took from the budget is given back by the exchange alone.
+  if (asked_ && asked_.use_count() == 1 && asked_->share.is_free() && asked_->kept_bytes() <= idle_bytes) {
     asked_->clear();
   } else {
     asked_.reset();

@@ -58,6 +58,9 @@ class budget_share {
     return true;
   }
 
+  /// Whether nothing is taken.
+  [[nodiscard]] bool is_free() const noexcept { return taken_ == 0; }
+
  private:
   byte_budget& from_;
   std::size_t taken_ = 0;

@@ -100,7 +100,12 @@ bool json_handler::open(kind what, error_code& failed) {
       return true;
     case place::tree: {
       if (tree_depth_ == open_.size()) {
-        return refuse_length(target_->name, "is nested more than " + std::to_string(open_.size()) + " deep", failed);
+        // What no member takes, so that the query is refused that has it, and the rest of a batch is not.
+        tape_node* const node = add_node(kind::extension, failed);
+        if (node == nullptr) return false;
+        node->data = "";
+        skip_from(place::tree);
+        return true;
       }
       open_[tree_depth_++] = static_cast<std::uint32_t>(data_.tree.size());
       return add_node(what, failed) != nullptr;

@@ -135,7 +135,8 @@ class reader {
 }  // namespace
 
 checked request_document::read_msgpack(std::string_view body, shape wanted) {
-  const error_code failed = tape_.parse(std::as_bytes(std::span(body)));
+  // What is nested too deep is nothing that a member takes: the query is refused that has it, and the rest of a batch is not.
+  const error_code failed = tape_.parse(std::as_bytes(std::span(body)), msgpack_tape::deeper::opaque);
   if (failed == errc::too_many_elements) {
     return refusal{refusal_kind::out_of_range, "the body has too many values; send token_ids as a bin of little-endian u32"};
   }

@@ -43,7 +43,7 @@ std::shared_ptr<query_leftover> leftover_of(const query_request& query, const qu
   if (query.by_hash) {
     left->hashes.assign(query.hashes.begin(), query.hashes.end());
   } else {
-    left->locals = scratch.locals;
+    left->locals.assign(scratch.prompt.begin(), scratch.prompt.end());
     if (wants_tokens) left->tokens.assign(query.tokens.begin(), query.tokens.end());
   }
   return left;
@@ -54,7 +54,7 @@ std::shared_ptr<query_leftover> asked_for_by(const query_request& query, const q
   const core::partition_view* const found = source.partitions.find(query.partition);
   if (found == nullptr || (found->scope.pools.empty() && found->scope.private_pools.empty())) return nullptr;
   // Not the match only: what the index has dropped and its store still has comes back by being read, too.
-  const std::size_t blocks = std::min(query.by_hash ? query.hashes.size() : scratch.locals.size(), most_blocks_to_read);
+  const std::size_t blocks = std::min(query.by_hash ? query.hashes.size() : scratch.prompt.size(), most_blocks_to_read);
   if (blocks == 0) return nullptr;
   auto left = std::make_shared<query_leftover>();
   left->purpose = leftover_purpose::reading;
@@ -66,7 +66,7 @@ std::shared_ptr<query_leftover> asked_for_by(const query_request& query, const q
   if (query.by_hash) {
     left->hashes.assign(query.hashes.begin(), query.hashes.begin() + end);
   } else {
-    left->locals.assign(scratch.locals.begin(), scratch.locals.begin() + end);
+    left->locals.assign(scratch.prompt.begin(), scratch.prompt.begin() + end);
   }
   return left;
 }

@@ -16,7 +16,7 @@ kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener
 kvc_group(kvc_net stores net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
 kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/pool_asker net/ready_sockets net/recipe_task net/replay_gate net/runtime
           net/sender_turns net/task_scope)
-kvc_group(kvc_net prefetches net/api_batch net/object_walk net/query_prefetch net/worker_report)
+kvc_group(kvc_net prefetches net/api_batch net/long_prompt net/object_walk net/query_prefetch net/worker_report)
 
 # Those that read and write.
 kvc_group(kvc_net dialects net/event_codec net/event_codec_mooncake net/event_codec_sglang net/event_codec_standard

@@ -4,8 +4,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "net/api_batch.hpp"
+#include "net/long_prompt.hpp"
 #include "net/msgpack_tape.hpp"
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/eventually.hpp"
 
 BOOST_AUTO_TEST_SUITE(api_query)
 
@@ -131,6 +133,50 @@ BOOST_AUTO_TEST_CASE(lends_a_shared_pool_to_every_instance) {
   const raw_answer answer = service.post("/query", query_for(prompt));
   BOOST_TEST(answer.body == R"({"default":{"a":{"longest_matched":20,"GPU":8,"DP":{"0":20},"CPU":20,"DISK":0},)"
                             R"("b":{"longest_matched":20,"GPU":0,"DP":{"0":20},"CPU":20,"DISK":0}}})");
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_rests_on_a_pool_is_no_better_than_the_pool) {
+  // A router that reads `state` would believe in blocks whose publisher has lost batches.
+  api_fixture service;
+  service.join("a");
+  service.join("p", 0, "Mooncake");
+  const auto prompt = ten_blocks();
+  const core::member engine = service.find_member("a");
+  const core::member pool = service.find_member("p", 0, core::publisher_class::pool);
+  service.hold(engine, prompt, 0, 2);
+  service.hold(pool, prompt, 0, 5, core::medium_id::cpu);
+  std::string row;
+  boost::asio::io_context nobody;
+  const bool is_told = test::run_until(nobody, [&] {
+    engine.status->state.store(core::stream_state::whole);  // the streams, which find nobody, have their own say at first
+    pool.status->state.store(core::stream_state::incomplete);
+    pool.status->missing.store(5);
+    row = service.post("/query", query_for(prompt, R"(,"detail":true,"instance_ids":["a"])")).body;
+    return row.find(R"("state":"incomplete","lag_ms":null,"missing":5,)") != std::string::npos;
+  });
+  BOOST_TEST(is_told, row);
+}
+
+BOOST_AUTO_TEST_CASE(a_prompt_that_is_hashed_in_turns_is_answered_like_any_other) {
+  // Several turns, the last one not full, and a tail that is no block; alone and in a batch, with extra keys across a turn's end.
+  api_fixture service;
+  service.join("a");
+  constexpr std::size_t blocks = 3 * net::tokens_per_turn / 4 + 7;
+  std::vector<std::uint32_t> prompt(blocks * 4 + 3);
+  std::iota(prompt.begin(), prompt.end(), 1U);
+  service.hold(service.find_member("a"), prompt, 0, blocks);
+  const std::string row = R"({"default":{"a":{"longest_matched":)" + std::to_string(blocks * 4);
+
+  const std::string query = query_for(prompt);
+  BOOST_TEST(service.post("/query", query).body.starts_with(row));
+  BOOST_TEST(service.post("/query_batch", R"({"queries":[)" + query + "]}").body.starts_with(R"({"results":[)" + row));
+
+  constexpr std::size_t first_turn = net::tokens_per_turn / 4;
+  std::string keys = "[";
+  for (std::size_t i = 0; i < first_turn; ++i) keys += "null,";
+  const std::string keyed = query_for(prompt, R"(,"extra_keys":)" + keys + R"(["image"]])");
+  const std::string short_row = R"({"default":{"a":{"longest_matched":)" + std::to_string(first_turn * 4) + ",";
+  BOOST_TEST(service.post("/query", keyed).body.starts_with(short_row), "the first block of the second turn is another one");
 }
 
 BOOST_AUTO_TEST_CASE(filters_rows) {
@@ -291,6 +337,46 @@ BOOST_AUTO_TEST_CASE(answers_batches_in_order_with_faults_in_place) {
   BOOST_TEST(answer.body == R"({"results":[)" + expected + "]}");
   BOOST_TEST(service.post("/query_batch", R"({"queries":[]})").body == R"({"results":[]})");
   BOOST_TEST(service.post("/query_batch", "{}").status == 400);
+}
+
+BOOST_AUTO_TEST_CASE(a_query_that_is_nested_too_deep_costs_no_other) {
+  api_fixture service;
+  service.join("a");
+  const auto prompt = ten_blocks();
+  const std::string one = query_for(prompt);
+  const std::string row = service.post("/query", one).body;
+  const auto deep = [](std::size_t levels) { return std::string(levels, '[') + "1" + std::string(levels, ']'); };
+  const std::string bad = query_for(prompt, R"(,"extra_keys":)" + deep(9));
+  const std::string good = query_for(prompt, R"(,"unknown":)" + deep(190));
+
+  const std::string results = service.post("/query_batch", R"({"queries":[)" + one + "," + bad + "," + good + "]}").body;
+  BOOST_TEST(results.starts_with(R"({"results":[)" + row + R"(,{"error":"an entry of extra_keys must be)"), results);
+  BOOST_TEST(results.ends_with(R"("field":"extra_keys","index":0},)" + row + "]}"), results);
+
+  // MessagePack alike: what a query may have where it stands alone it may have in a batch.
+  std::string packed;
+  net::msgpack_writer out(packed);
+  const auto write_query = [&](const char* more) {
+    out.map(4);
+    out.string("model");
+    out.string("m");
+    out.string("block_size");
+    out.unsigned_integer(4);
+    out.string("token_ids");
+    out.array(0);
+    out.string(more);
+    for (int i = 0; i < 40; ++i) out.array(1);
+    out.nil();
+  };
+  out.map(1);
+  out.string("queries");
+  out.array(2);
+  write_query("extra_keys");
+  write_query("unknown");
+  const std::string answers =
+      service.post("/query_batch", packed, {{"Content-Type", "application/msgpack"}, {"Accept", "application/json"}}).body;
+  BOOST_TEST(answers.starts_with(R"({"results":[{"error":"an entry of extra_keys must be)"), answers);
+  BOOST_TEST(answers.ends_with(R"({"default":{"a":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}}]})"), answers);
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_whose_answer_is_long_is_answered_whole_while_it_is_sent) {

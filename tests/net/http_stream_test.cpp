@@ -105,6 +105,20 @@ BOOST_AUTO_TEST_CASE(sends_a_body_in_chunks_and_keeps_the_connection) {
   BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_kept_connection_gives_back_its_share_of_the_budget_for_bodies) {
+  // The answer had let go of the body, and the connection kept what it had taken for it. A few of those, and nobody could send long
+  // prompts.
+  http_settings settings;
+  settings.body_budget_bytes = 3 << 20;
+  stream_server it(settings);
+  const std::string body(2 << 20, 'x');
+  auto first = it.connect();
+  BOOST_TEST(first.ask("POST", "/body?pieces=3&ending=last", body).status == 200);
+
+  BOOST_TEST(it.eventually([&] { return it.connect().ask("POST", "/echo", body).status == 200; }));
+  BOOST_TEST(first.ask("POST", "/echo", "still there").body == "still there");
+}
+
 BOOST_AUTO_TEST_CASE(answers_head_without_making_the_body) {
   // A probe must not cost a dump.
   const stream_server under_test;

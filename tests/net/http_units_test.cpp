@@ -116,7 +116,8 @@ BOOST_AUTO_TEST_CASE(knows_endpoints) {
     BOOST_TEST(is_endpoint(good), good);
   }
   for (const std::string bad : {"", "tcp://", "tcp://host", "tcp://host:", "tcp://:5557", "tcp://host:0", "tcp://host:65536", "tcp://host:5x",
-                                "tcp://::1:5557", "tcp://[]:5557", "tcp://[::1:5557", "tcp://ho st:1", "udp://host:1", "http://host:1",
+                                "tcp://::1:5557", "tcp://[]:5557", "tcp://[1:2]:5", "tcp://[:::::]:80", "tcp://[fe80::1%]:1",
+                                "tcp://[::1:5557", "tcp://ho st:1", "udp://host:1", "http://host:1",
                                 "inproc://x", "ipc://", "tcp://a/b:1", "host:5557"}) {
     BOOST_TEST(!is_endpoint(bad), bad);
   }
