@@ -164,15 +164,6 @@ BOOST_AUTO_TEST_CASE(the_only_publisher_of_a_partition_may_change_its_seed) {
   BOOST_TEST(has(changed, R"("replaced":true)"), changed.body);
   BOOST_TEST(has(service.get("/services"), R"("count":1)"));
 
-  // Further ranks that its stream speaks for are its own.
-  core::member other_rank = service.find_member("a");
-  other_rank.id = core::worker_id{1'000'000};
-  other_rank.key = core::shared_key({.tenant = "default", .instance = "a", .rank = core::dp_rank{1}, .kind = {}});
-  BOOST_REQUIRE(service.catalog.join({.tenant = "default", .model = "m", .lora = "", .salt = "", .block_size = 4}, 7, other_rank));
-  BOOST_TEST(service.join("a", 0, "vLLM", R"(,"hash_seed":6)").status == 200);
-  service.catalog.leave(other_rank.id);
-  BOOST_TEST(service.join("a", 0, "vLLM", R"(,"hash_seed":7)").status == 200);
-
   BOOST_TEST(service.join("b", 0, "vLLM", R"(,"hash_seed":7)").status == 200);
   const raw_answer conflict = service.join("a", 0, "vLLM", R"(,"hash_seed":8)");
   BOOST_TEST(conflict.status == 400);

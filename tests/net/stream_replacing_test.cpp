@@ -79,4 +79,20 @@ BOOST_FIXTURE_TEST_CASE(an_end_that_meets_a_replacement_is_answered_when_nothing
   BOOST_REQUIRE(eventually([&] { return is_done(adding); }));
 }
 
+// Ranks that its stream speaks for are its own: they stand in nobody's way.
+BOOST_FIXTURE_TEST_CASE(a_publisher_of_several_ranks_may_change_its_seed, stream_fixture) {
+  fake_publisher engine_1(engine, context, {});
+  BOOST_REQUIRE(await(fleet.add(registration(engine_1))));
+  BOOST_REQUIRE(eventually([&] { return state() == core::stream_state::whole; }));
+  engine_1.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.publish(stored_for_rank_payload(1, {50, 51}, tokens_from(100, 2)));
+  BOOST_REQUIRE(eventually([&] { return depth(tokens_from(100, 2)) == 2; }));
+
+  auto changed = registration(engine_1);
+  changed.hash_seed = core::default_hash_seed + 1;
+  const auto done = await(fleet.add(changed));
+  BOOST_TEST(done.has_value());
+  BOOST_TEST(eventually([&] { return state() == core::stream_state::whole && depth(tokens_from(100, 2)) == 2; }));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
