@@ -46,16 +46,6 @@ match_scope scope_of(std::span<const member> members) {
   return scope;
 }
 
-/// The board of the partitions that differ from this one by their adapter only; null when there are none.
-std::shared_ptr<name_board> names_of(const catalog_view& all, const partition_key& key) {
-  for (auto each = all.partitions.lower_bound({key.tenant, key.model, {}, {}, 0}); each != all.partitions.end(); ++each) {
-    const partition_key& other = each->first;
-    if (other.tenant != key.tenant || other.model != key.model) break;
-    if (other.salt == key.salt && other.block_size == key.block_size) return each->second->partition->names();
-  }
-  return nullptr;
-}
-
 /// Precondition: sorted.
 std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, member_list members) {
   auto view = std::make_shared<partition_view>();
@@ -80,44 +70,59 @@ const partition_view* catalog_view::find(const partition_key& key) const {
   return found == partitions.end() ? nullptr : found->second.get();
 }
 
+bool catalog::by_family::operator()(const partition_key& left, const partition_key& right) const noexcept {
+  const auto all_but_adapter = [](const partition_key& of) { return std::tie(of.tenant, of.model, of.salt, of.block_size); };
+  return all_but_adapter(left) < all_but_adapter(right);
+}
+
 result<std::shared_ptr<partition>> catalog::join(const partition_key& key, std::uint64_t seed, const member& who) {
   const std::lock_guard lock(changing_);
   const auto now = view_.get();
-  const auto existing = now->partitions.find(key);
+  const partition_view* const existing = now->find(key);
   std::shared_ptr<partition> home;
   member_list members;
-  if (existing != now->partitions.end()) {
-    home = existing->second->partition;
+  if (existing != nullptr) {
+    home = existing->partition;
     if (home->seed() != seed) return errc::seed_conflict;
-    const member_list& before = existing->second->members;
-    if (existing->second->by_worker.find(who.id) != nullptr) return home;
+    const member_list& before = existing->members;
+    if (existing->by_worker.find(who.id) != nullptr) return home;
     members.reserve(before.size() + 1);
     members.assign(before.begin(), before.end());
   } else {
-    home = std::make_shared<partition>(key, seed, names_of(*now, key));
+    const auto known = families_.find(key);
+    home = std::make_shared<partition>(key, seed, known == families_.end() ? nullptr : known->second.names);
   }
   members.insert(std::ranges::upper_bound(members, who, is_before), who);
   auto next = std::make_shared<catalog_view>(*now);
-  next->partitions[key] = view_of(home, std::move(members));
+  next->partitions.set(view_of(home, std::move(members)));
+  // Should one of these two fail, nothing has happened: a family without partitions is none, nor is a worker without homes.
+  family& of = families_[key];
+  homes_[who.id].push_back(home.get());
+  if (existing == nullptr) {
+    of.names = home->names();
+    ++of.partitions;
+  }
   view_.publish(std::move(next));
   return home;
 }
 
 bool catalog::accepts(const partition_key& key, std::uint64_t seed) const {
   const auto now = view_.get();
-  const auto existing = now->partitions.find(key);
-  return existing == now->partitions.end() || existing->second->partition->seed() == seed;
+  const partition_view* const existing = now->find(key);
+  return existing == nullptr || existing->partition->seed() == seed;
 }
 
 void catalog::rename(worker_id who, const std::shared_ptr<const worker_key>& key) {
   const std::lock_guard lock(changing_);
+  const auto own = homes_.find(who);
+  if (own == homes_.end()) return;
   auto next = std::make_shared<catalog_view>(*view_.get());
-  for (auto& [each, view] : next->partitions) {
-    if (view->by_worker.find(who) == nullptr) continue;
-    member_list members = view->members;
+  for (const partition* const home : own->second) {
+    const auto before = next->partitions.at(home->key());
+    member_list members = before->members;
     std::ranges::find(members, who, &member::id)->key = key;
     std::ranges::sort(members, is_before);
-    view = view_of(view->partition, std::move(members));
+    next->partitions.set(view_of(before->partition, std::move(members)));
   }
   view_.publish(std::move(next));
 }
@@ -128,17 +133,30 @@ void catalog::leave(worker_id who) {
 
 void catalog::leave(worker_id who, const std::function<bool(const partition_key&)>& goes) {
   const std::lock_guard lock(changing_);
-  const auto now = view_.get();
-  auto next = std::make_shared<catalog_view>();
-  for (const auto& [key, view] : now->partitions) {
-    if (view->by_worker.find(who) == nullptr || !goes(key)) {
-      next->partitions.emplace(key, view);
-      continue;
+  const auto own = homes_.find(who);
+  if (own == homes_.end()) return;
+  const auto left = std::ranges::partition(own->second, [&goes](const partition* each) { return !goes(each->key()); });
+  if (left.empty()) return;
+  const auto now = view_.get();  // keeps the partitions until the end
+  auto next = std::make_shared<catalog_view>(*now);
+  for (const partition* const home : left) {
+    const auto before = next->partitions.at(home->key());
+    member_list members = before->members;
+    std::erase_if(members, [who](const member& each) { return each.id == who; });
+    if (members.empty()) {
+      next->partitions.erase(home->key());
+    } else {
+      next->partitions.set(view_of(before->partition, std::move(members)));
     }
-    member_list members = view->members;
-    std::erase_if(members, [&](const member& each) { return each.id == who; });
-    if (!members.empty()) next->partitions.emplace(key, view_of(view->partition, std::move(members)));
   }
+  // From here on nothing can fail.
+  for (const partition* const home : left) {
+    if (next->find(home->key()) != nullptr) continue;
+    const auto of = families_.find(home->key());
+    if (--of->second.partitions == 0) families_.erase(of);
+  }
+  own->second.erase(left.begin(), left.end());
+  if (own->second.empty()) homes_.erase(own);
   view_.publish(std::move(next));
 }
 

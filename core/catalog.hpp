@@ -21,6 +21,7 @@
 #include "core/member_map.hpp"
 #include "core/name_board.hpp"
 #include "core/page_allocator.hpp"
+#include "core/partition_map.hpp"
 #include "core/prefix_index.hpp"
 #include "core/published.hpp"
 #include "core/stream_status.hpp"
@@ -85,7 +86,7 @@ struct partition_view {
 
 /// All partitions at one moment. Immutable.
 struct catalog_view {
-  std::map<partition_key, std::shared_ptr<const partition_view>> partitions;
+  partition_map partitions;  ///< by key
 
   /// Null when there is no such partition.
   [[nodiscard]] const partition_view* find(const partition_key& key) const;
@@ -93,7 +94,10 @@ struct catalog_view {
 
 /// The partitions of the process. Created by the first worker that joins, dropped with the last that leaves.
 ///
-/// Thread-safety: `join`, `rename` and `leave` may be called from any lane (they are rare and take a lock); reading goes through
+/// Cost: what changes of one partition copies its members, and little of the view (partition_map): events of streams open partitions by the
+/// thousand. Leaving and renaming touch the partitions of that worker only.
+///
+/// Thread-safety: `join`, `rename` and `leave` may be called from any lane (they take a lock); reading goes through
 /// `published<catalog_view>::reader`, one per lane.
 class catalog {
  public:
@@ -115,7 +119,20 @@ class catalog {
   [[nodiscard]] const published<catalog_view>& view() const noexcept { return view_; }
 
  private:
+  /// Partitions that differ by their adapter only.
+  struct family {
+    std::shared_ptr<name_board> names;  ///< null: of none yet
+    std::size_t partitions = 0;         ///< in the view
+  };
+  /// The order of keys without their adapters.
+  struct by_family {
+    [[nodiscard]] bool operator()(const partition_key& left, const partition_key& right) const noexcept;
+  };
+
   mutable std::mutex changing_;
+  // What only a walk through the whole view would tell, for whoever changes it; both are as the view is.
+  std::map<partition_key, family, by_family> families_;
+  std::map<worker_id, std::vector<const partition*>> homes_;  ///< where each worker is a member
   published<catalog_view> view_;
 };
 

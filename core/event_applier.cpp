@@ -9,6 +9,9 @@
 namespace kvc::core {
 namespace {
 
+/// Blocks that are stored in the time it takes to join a partition, or to leave one: a new index and another view of them all.
+constexpr std::size_t blocks_per_change = 64;
+
 const event_scope& scope_of(const event& what) {
   return std::visit([](const auto& each) -> const event_scope& { return each.scope; }, what);
 }
@@ -34,7 +37,9 @@ event_applier::event_applier(const registration& from, const member& who, catalo
       home_(std::make_unique<worker_applier>(from, who, partitions, of_one_worker(limits_, orphans_))),
       own_backend_(from.backend_id),
       batches_(unheard(from)),
-      events_(unheard(from)) {}
+      events_(unheard(from)) {
+  (void)home_->take_membership_changes();  // no event's
+}
 
 void event_applier::begin_anew() {
   own_backend_ = home_->from().backend_id;
@@ -133,23 +138,25 @@ std::optional<std::size_t> event_applier::apply(const event_batch& batch, progre
     worker_applier* const keeper = applier_of(moved->scope, batch, moved->what == object_event::change::stored);
     if (keeper != nullptr) {
       keeper->move(*moved, tally);
-    } else {
-      ++tally.unplaced;
-      if (moved->what == object_event::change::stored) ++tally.beyond_owners;
+      return 1 + keeper->take_membership_changes() * blocks_per_change;
     }
+    ++tally.unplaced;
+    if (moved->what == object_event::change::stored) ++tally.beyond_owners;
     return 1;
   }
   const std::uint64_t blocks_before = tally.reblocked + tally.removed;  // a name may stand for any number of blocks
   const auto* const stored = std::get_if<stored_event>(&what);
   worker_applier* const worker = applier_of(scope_of(what), batch, stored != nullptr);
   if (stored != nullptr) {
+    std::size_t changes = 0;
     if (worker != nullptr) {
       if (!worker->store_some(*stored, at.next_name, tally)) return std::nullopt;
+      changes = worker->take_membership_changes();
     } else {
       tally.skipped += stored->hashes.size();
       tally.beyond_owners += stored->hashes.size();
     }
-    return std::max<std::size_t>(stored->hashes.size(), tally.reblocked + tally.removed - blocks_before) + 1;
+    return std::max<std::size_t>(stored->hashes.size(), tally.reblocked + tally.removed - blocks_before) + 1 + changes * blocks_per_change;
   }
   if (const auto* removed = std::get_if<removed_event>(&what)) {
     if (worker != nullptr) {

@@ -78,8 +78,9 @@ class event_applier {
   };
 
   /// Applies events of `batches`, one batch after the other, from `at` on until about `budget` blocks have been touched, or a thousand of
-  /// one event. True when all are finished. The same batches must be passed until then, and nothing else may be applied meanwhile. Several
-  /// small ones together are applied faster than each by itself, since what the next events need is asked for while others are applied.
+  /// one event; to join a partition, or leave one, counts as some blocks. True when all are finished. The same batches must be passed until
+  /// then, and nothing else may be applied meanwhile. Several small ones together are applied faster than each by itself, since what the
+  /// next events need is asked for while others are applied.
   [[nodiscard]] bool apply_some(std::span<const event_batch> batches, progress& at, std::size_t budget, apply_tally& tally);
   [[nodiscard]] bool apply_some(const event_batch& batch, progress& at, std::size_t budget, apply_tally& tally) {
     return apply_some(std::span(&batch, 1), at, budget, tally);

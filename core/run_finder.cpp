@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -144,9 +145,11 @@ struct run_finder::index {
 };
 
 run_finder::run_finder(run_overflow& overflow, unsigned bits)
-    : overflow_(overflow), bits_(std::min(bits, most_bits)), index_(new index(0)), segments_of_{1} {
+    : overflow_(overflow), bits_(std::min(bits, most_bits)), index_(nullptr), segments_of_{1} {
   static_assert(sizeof(segment) == 4'032);
-  index_.load()->all[0].store(make_segment(0));
+  auto first = std::make_unique<index>(0);
+  first->all[0].store(make_segment(0));
+  index_.store(first.release());  // now that nothing can fail: nobody frees it of a finder that was never made
 }
 
 run_finder::~run_finder() {

@@ -102,6 +102,7 @@ std::shared_ptr<partition> worker_applier::home_of(const event_scope& scope) {
   }
   auto joined = catalog_->join(key, registration_.hash_seed, member_);
   if (!joined) return nullptr;  // another publisher opened it under another seed
+  ++membership_changes_;
   others_.emplace(std::move(key), *joined);
   return *joined;
 }
@@ -127,7 +128,9 @@ bool worker_applier::make_room() {
 void worker_applier::keep_homes(const std::set<const partition*>& busy) {
   blocks_.keep_homes(busy);
   if (pool_) pool_->keep_homes(busy);
-  if (std::erase_if(others_, [&busy](const auto& each) { return !busy.contains(each.second.get()); }) == 0) return;
+  const std::size_t gone = std::erase_if(others_, [&busy](const auto& each) { return !busy.contains(each.second.get()); });
+  if (gone == 0) return;
+  membership_changes_ += gone;
   catalog_->leave(member_.id, [this](const partition_key& key) { return key != home_->key() && !others_.contains(key); });
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/block_hasher.hpp"
@@ -105,6 +106,8 @@ class worker_applier {
   [[nodiscard]] const registration& from() const noexcept { return registration_; }
   /// What waits for its place to be told: blocks, and blocks of another size that are less than one.
   [[nodiscard]] std::size_t orphans() const noexcept { return blocks_.orphans() + pages_.waiting(); }
+  /// How often it has joined or left a partition since this was last asked, its own one at first included: work that no block shows.
+  [[nodiscard]] std::size_t take_membership_changes() noexcept { return std::exchange(membership_changes_, 0); }
   /// Blocks of groups that are never counted as prefix.
   [[nodiscard]] std::size_t uncounted() const noexcept { return uncounted_.blocks(); }
 
@@ -167,6 +170,7 @@ class worker_applier {
   applier_options limits_;
   std::shared_ptr<partition> home_;                             ///< the registration's own
   std::map<partition_key, std::shared_ptr<partition>> others_;  ///< opened by events
+  std::size_t membership_changes_ = 1;                          ///< see take_membership_changes
   bool found_no_room_ = false;                                  ///< by the event under way
   std::uint32_t room_pause_ = 0;  ///< events without room before it is looked for again, and how many of them are still to come
   std::uint32_t room_wait_ = 0;

@@ -2,7 +2,6 @@
 // may be left of it, nor may that take for ever.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <new>
@@ -13,44 +12,14 @@
 #include "core/catalog.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/quiescence.hpp"
-
-namespace {
-
-/// How many allocations succeed before one fails; below 0: all do.
-long before_failure = -1;
-
-bool fails_now() noexcept { return before_failure >= 0 && before_failure-- == 0; }
-
-void* checked(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// See the linker's option --wrap: calls from the libraries of the product come here.
-extern "C" {
-void* __real_malloc(std::size_t bytes);
-void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
-void* __wrap_malloc(std::size_t bytes) { return fails_now() ? nullptr : __real_malloc(bytes); }
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) { return fails_now() ? nullptr : __real_aligned_alloc(alignment, bytes); }
-}
-
-void* operator new(std::size_t bytes) { return checked(std::malloc(bytes == 0 ? 1 : bytes)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  const auto to = static_cast<std::size_t>(alignment);
-  return checked(std::aligned_alloc(to, (bytes + to - 1) / to * to));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/allocation/watched_heap.hpp"
 
 BOOST_AUTO_TEST_SUITE(failed_allocation)
 
 namespace {
 
 using namespace kvc::core;
+using kvc::test::watched_heap;
 
 /// Two workers of one lane.
 struct pair_of_workers {
@@ -168,13 +137,13 @@ bool fail(const scene& of, long number) {
   pair_of_workers here;
   of.before(here);
   bool has_failed = false;
-  before_failure = number;
+  watched_heap::before_failure = number;
   try {
     of.act(here);
   } catch (const std::bad_alloc&) {
     has_failed = true;
   }
-  before_failure = -1;
+  watched_heap::before_failure = -1;
   if (!has_failed) return false;
 
   BOOST_TEST_CONTEXT(of.name << ", allocation " << number) {
@@ -214,13 +183,13 @@ BOOST_AUTO_TEST_CASE(a_name_that_could_not_be_entered_is_not_taken_for_one_that_
       pair_of_workers here;
       lane_blocks plain({.worker = worker_id{3}, .copy_counting = false, .lane = here.lane});
       here.store(here.first, 1, shared);
-      before_failure = number;
+      watched_heap::before_failure = number;
       try {
         here.store(plain, 1, told);
         has_failed = false;
       } catch (const std::bad_alloc&) {
       }
-      before_failure = -1;
+      watched_heap::before_failure = -1;
       BOOST_REQUIRE(pair_of_workers::clear(plain));
       here.store(plain, 1, told);
       std::uint64_t unknown = 0;

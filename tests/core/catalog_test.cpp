@@ -182,6 +182,57 @@ BOOST_AUTO_TEST_CASE(leaving_leaves_every_partition) {
   BOOST_TEST(ids(view->find(key_of("n"))->members) == std::vector<std::uint32_t>{2});
 }
 
+BOOST_AUTO_TEST_CASE(partitions_that_differ_by_their_adapter_share_what_engines_tell_pools) {
+  // And only those, for as long as there is one of them.
+  const auto names_in = [](kvc::core::catalog& all, const partition_key& key, std::uint32_t who) {
+    return (*all.join(key, seed, worker(who, "a")))->names();
+  };
+  const partition_key plain = key_of("m");
+  partition_key adapted = plain;
+  adapted.lora = "l";
+  kvc::core::catalog all;
+  const auto names = names_in(all, plain, 1);
+  BOOST_TEST(names_in(all, adapted, 2) == names);
+  std::vector<partition_key> others(4, adapted);
+  others[0].salt = "s";
+  others[1].block_size = 32;
+  others[2].model = "n";
+  others[3].tenant = "t";
+  for (const partition_key& other : others) BOOST_TEST(names_in(all, other, 3) != names);
+  all.leave(worker_id{1});
+  BOOST_TEST(names_in(all, plain, 4) == names);
+  all.leave(worker_id{2});
+  all.leave(worker_id{4});
+  BOOST_TEST(names_in(all, adapted, 5) != names);
+}
+
+BOOST_AUTO_TEST_CASE(leaving_some_partitions_leaves_the_others_as_they_are) {
+  // A worker gives up adapters of which it holds nothing any more; it may come back to them, and it is known wherever it is.
+  kvc::core::catalog all;
+  const auto model_of = [](std::uint32_t number) { return "m" + std::to_string(number); };
+  for (std::uint32_t i = 0; i < 300; ++i) (void)all.join(key_of(model_of(i)), seed, worker(1, "a", 2));
+  for (std::uint32_t i = 0; i < 300; i += 3) (void)all.join(key_of(model_of(i)), seed, worker(2, "b"));
+  all.leave(worker_id{1}, [](const partition_key& each) { return each.model.ends_with('0') || each.model.ends_with('5'); });
+  (void)all.join(key_of("m10"), seed, worker(1, "a", 2));
+  all.rename(worker_id{1}, worker(1, "a", 0).key);
+
+  const auto view = all.view().get();
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    const bool has_first = i % 5 != 0 || i == 10;
+    const bool has_second = i % 3 == 0;
+    const partition_view* const found = view->find(key_of(model_of(i)));
+    BOOST_REQUIRE((found != nullptr) == (has_first || has_second));
+    if (found == nullptr) continue;
+    BOOST_TEST(found->members.size() == (has_first ? 1U : 0U) + (has_second ? 1U : 0U));
+    BOOST_TEST((found->by_worker.find(worker_id{1}) != nullptr) == has_first);
+    BOOST_TEST((found->members.front().key->rank == dp_rank{0}));
+  }
+  all.leave(worker_id{1});
+  BOOST_TEST(all.view().get()->partitions.size() == 100U);
+  all.leave(worker_id{2});
+  BOOST_TEST(all.view().get()->partitions.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

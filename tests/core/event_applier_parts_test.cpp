@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -112,6 +114,35 @@ BOOST_AUTO_TEST_CASE(what_waits_for_its_parent_waits_in_every_part) {
   (void)turns_for(at, chain(0, 1));
   BOOST_TEST(at.applier->orphans() == 0U);
   BOOST_TEST(at.depth(tokens_of(0, many)) == many);
+}
+
+/// One block each, and each of another adapter.
+event_batch adapters(std::uint32_t count) {
+  event_batch batch;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    stored_event made = chain(i, i + 1);
+    made.parent.reset();
+    made.scope = with_adapter("adapter " + std::to_string(i));
+    batch.events.emplace_back(std::move(made));
+  }
+  return batch;
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_opens_many_partitions_is_applied_in_turns) {
+  // Each is an index of its own and a change of what all queries look at, which takes longer than its block.
+  constexpr std::uint32_t count = 200;
+  stream at(registered(publisher_type::vllm));
+  const event_batch batch = adapters(count);
+  const auto turns = [&at, &batch] {
+    kvc::core::event_applier::progress where;
+    std::size_t taken = 1;
+    while (!at.applier->apply_some(batch, where, 256, at.tally)) ++taken;
+    return taken;
+  };
+  BOOST_TEST(turns() >= count / 8);
+  BOOST_TEST(at.all.view().get()->partitions.size() == count + 1);
+  BOOST_TEST(turns() <= 4U);  // now they are there
+  BOOST_TEST(at.tally.stored == count);
 }
 
 /// What waits behind the last block of a chain: as many prompts of one block each.

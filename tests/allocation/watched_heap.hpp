@@ -1,0 +1,14 @@
+// The heap of this program: it counts what is asked of it, and fails when it is told to.
+#pragma once
+
+#include <cstddef>
+
+namespace kvc::test {
+
+/// All allocations of the program, `operator new` and the libraries' own `malloc` and `aligned_alloc` alike. One thread only.
+struct watched_heap {
+  static inline long before_failure = -1;          ///< how many allocations succeed before one fails; below 0: all do
+  static inline std::size_t allocated_bytes = 0;  ///< that were asked for so far, given back or not
+};
+
+}  // namespace kvc::test
