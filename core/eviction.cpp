@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint64_t kept_percent = 95;  ///< what is left after eviction, so that it does not begin again at once
 constexpr std::uint32_t rounds_after_giving_up = 30;
+constexpr std::uint64_t rest_room = 64;     ///< a rest ends when the index has grown by this part of its budget
+constexpr std::int64_t least_given = 4;     ///< a pass that gave less than this part of what it asked for has asked for too old ones
 constexpr std::size_t tenants_told_apart = 256;  ///< of the counters, which are never forgotten
 constexpr std::uint32_t oldest_age = run::condemned - 1;
 
@@ -99,22 +101,29 @@ index_budget::news index_budget::look() {
   const std::uint64_t used = measure(*view, by_tenant);
   used_.store(used, std::memory_order_relaxed);
   if (!is_evicting_) {
-    if (used <= bytes_ || round_ < quiet_until_) return news::none;
+    if (used <= bytes_ || is_resting(used)) return news::none;
+    const std::uint32_t age = std::max<std::uint32_t>(least_age_, 1);
+    least_age_ = age > oldest_age / 2 ? oldest_age : age * 2;
+    open_pass(std::move(view), by_tenant, used);
     is_evicting_ = true;
     totals_.blocks = 0;
     totals_.passes = 0;
-    least_age_ = std::max<std::uint32_t>(least_age_, 1) > oldest_age / 2 ? oldest_age : std::max<std::uint32_t>(least_age_, 1) * 2;
-    open_pass(std::move(view), by_tenant, used);
     return news::begins;
   }
   if (used <= percent_of(bytes_, kept_percent)) return end(news::ends);
   if (least_age_ == eviction_pass::nothing_spared) {
-    least_age_ = 0;
+    // What comes from now on has ages that nobody has looked at: the next pass finds the oldest ones.
+    least_age_ = oldest_age;
     quiet_until_ = round_ + rounds_after_giving_up;
+    quiet_up_to_ = used + bytes_ / rest_room;
     return end(used <= bytes_ ? news::ends : news::gives_up);
   }
   open_pass(std::move(view), by_tenant, used);
   return news::none;
+}
+
+bool index_budget::is_resting(std::uint64_t used) const noexcept {
+  return round_ < quiet_until_ && used <= quiet_up_to_;
 }
 
 index_budget::news index_budget::end(news what) {
@@ -125,24 +134,34 @@ index_budget::news index_budget::end(news what) {
 /// Draws the consequences of the pass under way. False while lanes are at it.
 bool index_budget::close_pass() {
   if (std::ranges::find(pass_->is_done_, false) != pass_->is_done_.end()) return false;
-  const std::uint64_t blocks = pass_->blocks_.load(std::memory_order_relaxed);
   for (const auto& each : pass_->accounts_) {
-    const std::uint64_t gone = each->blocks.load(std::memory_order_relaxed);
-    if (gone == 0) continue;
+    if (each->blocks.load(std::memory_order_relaxed) == 0) continue;
     const bool is_named = totals_.by_tenant.size() < tenants_told_apart || totals_.by_tenant.contains(each->tenant);
-    totals_.by_tenant[is_named ? each->tenant : std::string()] += gone;
+    std::uint64_t& told = totals_.by_tenant[is_named ? each->tenant : std::string()];
+    told += each->blocks.exchange(0, std::memory_order_relaxed);  // once, whatever is thrown behind it
   }
-  totals_.blocks += blocks;
+  totals_.blocks += pass_->blocks();
   ++totals_.passes;
-  // What went may have made leaves of what stands before it; only when nothing went, younger ones must.
-  // A pass that asked nobody for any, and found some that waited, tells nothing of that.
-  const bool has_asked = !pass_->accounts_.empty() || pass_->given_up_.load(std::memory_order_relaxed) == 0;
-  if (blocks == 0 && has_asked) {
-    const std::uint32_t spared = pass_->oldest_spared_.load(std::memory_order_relaxed);
-    least_age_ = spared == eviction_pass::nothing_spared ? spared : sooner(spared);
-  }
+  judge_pass();
   pass_.reset();
   return true;
+}
+
+/// Which age the next pass asks for, or that there is nothing to ask for.
+void index_budget::judge_pass() noexcept {
+  const eviction_pass& made = *pass_;
+  // A pass that asked nobody for any, and found some that waited, tells nothing of ages.
+  if (made.accounts_.empty() && made.given_up_.load(std::memory_order_relaxed) != 0) return;
+  std::int64_t left = 0;
+  for (const auto& each : made.accounts_) left += std::max<std::int64_t>(each->excess.load(std::memory_order_relaxed), 0);
+  // What went may have made leaves of what stands before it; only when that is too little, younger ones must.
+  if (made.blocks() != 0 && made.asked_ - left >= made.asked_ / least_given) return;
+  const std::uint32_t spared = made.oldest_spared_.load(std::memory_order_relaxed);
+  if (spared != eviction_pass::nothing_spared) {
+    least_age_ = sooner(spared);
+  } else if (made.blocks() == 0 && !made.has_passed_over_.load(std::memory_order_relaxed)) {
+    least_age_ = spared;
+  }
 }
 
 void index_budget::open_pass(std::shared_ptr<const catalog_view> view, const std::map<std::string, std::uint64_t>& by_tenant,
@@ -174,6 +193,7 @@ void index_budget::open_pass(std::shared_ptr<const catalog_view> view, const std
     auto& opened = *next->accounts_.emplace_back(std::make_unique<eviction_pass::account>());
     opened.tenant = tenant;
     opened.excess.store(static_cast<std::int64_t>(bytes - share), std::memory_order_relaxed);
+    next->asked_ += static_cast<std::int64_t>(bytes - share);
     over.emplace(tenant, &opened);
   }
   for (const auto& [key, each] : view->partitions) {

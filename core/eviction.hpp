@@ -48,6 +48,10 @@ class eviction_pass {
   /// Whether blocks that wait for their place are given up: nothing can be matched by them, and each takes more room than one that is held.
   [[nodiscard]] bool gives_up_waiting() const noexcept { return gives_up_waiting_; }
   void note_given_up(std::uint64_t waiting) noexcept { given_up_.fetch_add(waiting, std::memory_order_relaxed); }
+  /// Somebody who may hold something takes no part in this pass: it proves nothing about what is left. Any lane.
+  void note_passed_over() noexcept { has_passed_over_.store(true, std::memory_order_relaxed); }
+  /// Blocks let go of so far. Any lane.
+  [[nodiscard]] std::uint64_t blocks() const noexcept { return blocks_.load(std::memory_order_relaxed); }
 
  private:
   friend class index_budget;
@@ -63,6 +67,8 @@ class eviction_pass {
   std::unordered_map<const partition*, account*> by_home_;
   std::atomic<std::uint64_t> blocks_{0};                      ///< let go of in all
   std::atomic<std::uint64_t> given_up_{0};                    ///< of those that waited
+  std::atomic<bool> has_passed_over_{false};
+  std::int64_t asked_ = 0;                                    ///< bytes, of all accounts
   std::atomic<std::uint32_t> oldest_spared_{nothing_spared};  ///< age of the oldest leaf that was too young
   std::vector<bool> is_done_;                                 ///< by lane; under index_budget's lock
 };
@@ -74,7 +80,7 @@ class eviction_pass {
 /// budget.hpp) with what it holds, and who has more gives the difference: leaf runs, since nothing can be matched behind a block that is
 /// not held, those first that were used least recently. Recency is told in rounds, which some clock outside begins: a query or store marks
 /// the runs it comes through with the round. A pass lets go of what is older than an age, which begins where the last pressure left it and
-/// comes down, guided by what was spared, until there is enough room. A chain is eaten from its end, run by run. A run is condemned once,
+/// comes down, guided by what was spared, when a pass gave much less than it asked for, until there is enough room. A chain is eaten from its end, run by run. A run is condemned once,
 /// by the first lane that comes to it, and charged then; all who hold it follow, so that no worker pays alone for what others still hold; a
 /// use in between saves it for those who have not.
 /// What counts: runs, cells and directories as far as blocks leaving give them back, and what lanes say they keep beside (`note_lane`),
@@ -100,7 +106,8 @@ class index_budget {
   /// What a look found worth telling.
   enum class news : std::uint8_t { none, begins, ends, gives_up };
   /// Compares the index with the budget and begins a pass, the next one, or none; does nothing while lanes work on a pass. `gives_up`: over
-  /// the budget, and nothing is left that could go; it is tried again after some rounds.
+  /// the budget, and nothing is left that could go; it is tried again after some rounds, or when more has come. Throws std::bad_alloc, and
+  /// is then to be called again: nothing has been lost by it.
   [[nodiscard]] news look();
   /// The pass that this lane has still to make; null when there is none.
   [[nodiscard]] std::shared_ptr<eviction_pass> pass_for(std::size_t lane) const;
@@ -119,6 +126,8 @@ class index_budget {
  private:
   [[nodiscard]] std::uint64_t measure(const catalog_view& view, std::map<std::string, std::uint64_t>& by_tenant) const;
   [[nodiscard]] bool close_pass();
+  void judge_pass() noexcept;
+  [[nodiscard]] bool is_resting(std::uint64_t used) const noexcept;
   void open_pass(std::shared_ptr<const catalog_view> view, const std::map<std::string, std::uint64_t>& by_tenant, std::uint64_t used);
   news end(news what);
 
@@ -131,7 +140,8 @@ class index_budget {
   mutable std::mutex changing_;
   std::uint32_t round_ = 1;
   std::uint32_t least_age_ = 0;    ///< of the next pass
-  std::uint32_t quiet_until_ = 0;  ///< round before which nothing is tried, after giving up
+  std::uint32_t quiet_until_ = 0;  ///< round before which nothing is tried after nothing was left,
+  std::uint64_t quiet_up_to_ = 0;  ///< unless more than this is used
   std::uint64_t last_pass_ = 0;
   std::shared_ptr<eviction_pass> pass_;   ///< null: none is under way
   std::atomic<bool> is_evicting_{false};  ///< written under the lock

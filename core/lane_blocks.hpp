@@ -129,7 +129,8 @@ class lane_blocks {
   /// Makes this worker's part of a pass: gives up what waits, if the pass does, then lets go of what it holds of condemned runs, whole,
   /// names included, and of names that mean more than one block with all they mean, since half a name would be a wrong one. Looks at or
   /// lets go of `budget` blocks per call, more by at most a run, and lowers it by them; `before_first` is called before the first one goes.
-  /// True when the worker is through with the pass; anything may be called in between. Does nothing while a clearing is under way.
+  /// True when the worker is through with the pass; anything may be called in between. A worker whose clearing is under way is
+  /// passed over.
   /// `tally.removed` counts the blocks, `tally.dropped_orphans` those that waited.
   [[nodiscard]] bool evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
 

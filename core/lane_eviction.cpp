@@ -14,7 +14,10 @@ constexpr std::size_t bytes_per_orphan_beside = 128;  ///< in two tables and a l
 }  // namespace
 
 bool lane_blocks::evict_some(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally) {
-  if (is_clearing_) return true;
+  if (is_clearing_) {
+    pass.note_passed_over();
+    return true;
+  }
   const quiescent_scope looking;  // judging a run reads its column, which others may replace meanwhile
   if (evicting_.pass != pass.number()) evicting_ = {.pass = pass.number(), .holdings = holdings_.end(), .odd_names = {}};
   if (pass.gives_up_waiting() && !give_up_waiting(pass, budget, before_first, tally)) return false;

@@ -1,5 +1,9 @@
 #include "net/eviction_task.hpp"
 
+#include <algorithm>
+#include <exception>
+#include <vector>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -7,7 +11,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/evictable.hpp"
-#include "net/log.hpp"
 
 namespace kvc::net {
 namespace {
@@ -19,89 +22,122 @@ asio::awaitable<bool> is_cancelled() {
   co_return now.cancelled() != asio::cancellation_type::none;
 }
 
+/// One lane's share in keeping to the budget. Lane: all on it; outlives its coroutines.
+class lane_share {
+ public:
+  lane_share(lane& home, budget_watch& watch, const eviction_rhythm& rhythm) : home_(home), watch_(watch), rhythm_(rhythm) {}
+
+  [[nodiscard]] core::index_budget& budget() const noexcept { return watch_.budget(); }
+  [[nodiscard]] asio::awaitable<bool> work();
+
+ private:
+  void take_stock();
+  [[nodiscard]] asio::awaitable<bool> make_part(core::eviction_pass& pass);
+  [[nodiscard]] asio::awaitable<bool> meet(core::eviction_pass& pass, std::vector<std::weak_ptr<evictable>> busy);
+
+  lane& home_;
+  budget_watch& watch_;
+  const eviction_rhythm rhythm_;
+  clock::time_point next_round_ = clock::now();
+};
+
 /// Forgets who has gone, and tells the budget what the others keep.
-void take_stock(lane& home, core::index_budget& budget) {
-  std::size_t bytes = home.names->bytes_in_use();
+void lane_share::take_stock() {
+  std::size_t bytes = home_.names->bytes_in_use();
   std::size_t waiting = 0;
-  std::erase_if(home.evictables, [&](const std::weak_ptr<evictable>& each) {
+  std::erase_if(home_.evictables, [&](const std::weak_ptr<evictable>& each) {
     const auto alive = each.lock();
     if (!alive) return true;
     bytes += alive->bytes();
     waiting += alive->waiting_bytes();
     return false;
   });
-  budget.note_lane(home.index(), bytes, waiting);
-}
-
-void look(core::index_budget& budget) {
-  const auto news = budget.look();
-  if (news == core::index_budget::news::none) return;
-  const auto totals = budget.so_far();
-  switch (news) {
-    case core::index_budget::news::none:
-      break;
-    case core::index_budget::news::begins:
-      log::info(log::module::stream, "index over its budget, evicting", {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}});
-      break;
-    case core::index_budget::news::ends:
-      log::info(
-          log::module::stream, "index within its budget again",
-          {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}, {"evicted_blocks", totals.blocks}, {"passes", totals.passes}});
-      break;
-    case core::index_budget::news::gives_up:
-      log::warn(
-          log::module::stream, "index over its budget, nothing left to evict",
-          {{"budget_bytes", budget.bytes()}, {"used_bytes", budget.used()}, {"evicted_blocks", totals.blocks}, {"passes", totals.passes}});
-      break;
-  }
+  budget().note_lane(home_.index(), bytes, waiting);
 }
 
 /// This lane's part of a pass, turn by turn. Whoever joins meanwhile is taken along. False when cancelled on the way.
-asio::awaitable<bool> make_part(lane& home, core::eviction_pass& pass, std::size_t blocks_per_turn) {
-  std::size_t left = blocks_per_turn;
-  for (std::size_t i = 0; i < home.evictables.size();) {
+asio::awaitable<bool> lane_share::make_part(core::eviction_pass& pass) {
+  std::vector<std::weak_ptr<evictable>> busy;
+  std::size_t left = rhythm_.blocks_per_turn;
+  for (std::size_t i = 0; i < home_.evictables.size();) {
     if (left == 0) {
       co_await asio::post(asio::use_awaitable);
       if (co_await is_cancelled()) co_return false;
-      left = blocks_per_turn;
+      left = rhythm_.blocks_per_turn;
     }
-    const auto each = home.evictables[i].lock();
-    if (!each || each->evict_some(pass, left)) {
-      ++i;
-      if (left != 0) --left;  // looking at somebody who holds nothing is work as well
+    const auto each = home_.evictables[i].lock();
+    const eviction_part done = each ? each->evict_some(pass, left) : eviction_part::through;
+    if (done == eviction_part::more) continue;
+    if (done == eviction_part::not_now) busy.push_back(each);
+    ++i;
+    if (left != 0) --left;  // looking at somebody who holds nothing is work as well
+  }
+  co_return busy.empty() || co_await meet(pass, std::move(busy));
+}
+
+/// Those who were in the middle of a batch, each between two of them: who has always more to do would never be met by chance. They give
+/// way to whoever has taken a turn, so that one round of turns per batch is all there is to wait; who takes longer is passed over.
+asio::awaitable<bool> lane_share::meet(core::eviction_pass& pass, std::vector<std::weak_ptr<evictable>> busy) {
+  const auto until = clock::now() + rhythm_.patience;
+  for (;;) {
+    co_await home_.turns.next();
+    if (co_await is_cancelled()) co_return false;
+    std::size_t left = rhythm_.blocks_per_turn;
+    std::erase_if(busy, [&](const std::weak_ptr<evictable>& whom) {
+      const auto each = whom.lock();
+      return !each || (left != 0 && each->evict_some(pass, left) == eviction_part::through);
+    });
+    if (busy.empty()) co_return true;
+    if (clock::now() < until) continue;
+    pass.note_passed_over();
+    co_return true;
+  }
+}
+
+/// What there is to do now. False when cancelled on the way.
+asio::awaitable<bool> lane_share::work() {
+  take_stock();
+  if (home_.index() == 0) {
+    if (clock::now() >= next_round_) {
+      budget().begin_round();
+      next_round_ = clock::now() + rhythm_.round;
     }
+    watch_.look();
+  }
+  while (const auto pass = budget().pass_for(home_.index())) {
+    if (!co_await make_part(*pass)) co_return false;
+    take_stock();
+    if (budget().finish(home_.index(), *pass)) watch_.look();
+    if (pass->blocks() == 0) break;  // whoever has not come to it yet needs time more than another pass
+    co_await asio::post(asio::use_awaitable);
+    if (co_await is_cancelled()) co_return false;
+  }
+  co_return true;
+}
+
+/// Something thrown is told, and costs no more than what it was about: the index has to keep within its budget after it as well.
+asio::awaitable<bool> goes_on(lane_share& share, budget_watch& watch, std::size_t lane) {
+  try {
+    co_return co_await share.work();
+  } catch (const std::exception& failed) {
+    watch.note_failure(lane, failed.what());
   }
   co_return true;
 }
 
 }  // namespace
 
-asio::awaitable<void> keep_within_budget(lane& home, std::shared_ptr<core::index_budget> budget, eviction_rhythm rhythm) {
+asio::awaitable<void> keep_within_budget(lane& home, std::shared_ptr<budget_watch> watch, eviction_rhythm rhythm) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
-  const bool is_control = home.index() == 0;
   asio::steady_timer pause(home.context);
-  auto next_round = clock::now();
+  lane_share share(home, *watch, rhythm);
   for (;;) {
     boost::system::error_code woken;
-    pause.expires_after(budget->is_evicting() ? rhythm.busy_pause : rhythm.idle_pause);
+    pause.expires_after(share.budget().is_evicting() ? rhythm.busy_pause : rhythm.idle_pause);
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (co_await is_cancelled()) co_return;
-    take_stock(home, *budget);
-    if (is_control) {
-      if (clock::now() >= next_round) {
-        budget->begin_round();
-        next_round = clock::now() + rhythm.round;
-      }
-      look(*budget);
-    }
-    while (const auto pass = budget->pass_for(home.index())) {
-      if (!co_await make_part(home, *pass, rhythm.blocks_per_turn)) co_return;
-      take_stock(home, *budget);
-      if (budget->finish(home.index(), *pass)) look(*budget);
-      co_await asio::post(asio::use_awaitable);
-      if (co_await is_cancelled()) co_return;
-    }
+    if (!co_await goes_on(share, *watch, home.index())) co_return;
   }
 }
 

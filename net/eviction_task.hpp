@@ -7,7 +7,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "core/eviction.hpp"
+#include "net/budget_watch.hpp"
 #include "net/runtime.hpp"
 
 namespace kvc::net {
@@ -18,11 +18,12 @@ struct eviction_rhythm {
   std::chrono::milliseconds round{1'000};     ///< how finely uses are told apart by age
   std::chrono::milliseconds idle_pause{100};  ///< between looks at the budget
   std::chrono::milliseconds busy_pause{5};    ///< while blocks are going
+  std::chrono::milliseconds patience{1'000};  ///< with streams in the middle of a batch, in one pass
 };
 
 /// Works until it is cancelled, by either type. To be spawned once on each lane; lane 0 keeps the rounds and looks at the budget, whoever
-/// is last through a pass looks as well. Lines are logged when eviction begins and ends. Deadlines: it waits for its timer only. Lifetimes:
-/// the lane and what the budget refers to outlive the task.
-[[nodiscard]] asio::awaitable<void> keep_within_budget(lane& home, std::shared_ptr<core::index_budget> budget, eviction_rhythm rhythm);
+/// is last through a pass looks as well. What is thrown on the way, for want of memory, is logged, and the work goes on after a pause.
+/// Deadlines: it waits for its timer and for turns only. Lifetimes: the lane and what the budget refers to outlive the task.
+[[nodiscard]] asio::awaitable<void> keep_within_budget(lane& home, std::shared_ptr<budget_watch> watch, eviction_rhythm rhythm);
 
 }  // namespace kvc::net

@@ -80,10 +80,11 @@ struct fleet_service::state {
       control.tasks.spawn("hash recipe watch", watch_recipes(control, view, settings.recipe_check));
     });
     if (with.index_budget == 0) return;
+    const auto watch = std::make_shared<budget_watch>(budget);
     for (std::size_t i = 0; i < all_lanes.size(); ++i) {
       lane& each = all_lanes.at(i);
       // Scopes belong to their lanes, which may not have started yet.
-      asio::post(each.context, [&each, shared = budget, rhythm = with.eviction] {
+      asio::post(each.context, [&each, shared = watch, rhythm = with.eviction] {
         each.tasks.spawn("byte budget", keep_within_budget(each, shared, rhythm));
       });
     }

@@ -156,15 +156,18 @@ void stream_listener::apply_changes() {
   });
 }
 
-bool stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
-  if (stopping_) return true;
+eviction_part stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
+  if (stopping_) {
+    pass.note_passed_over();  // what it holds goes by itself
+    return eviction_part::through;
+  }
   // First told, then done: nobody may see less than there was from a stream that calls itself whole.
-  const bool is_done = sink_.evict_some(pass, budget, [this] {
+  const eviction_part done = sink_.evict_some(pass, budget, [this] {
     machine_.on_evicted();
     news_.show(machine_);
   });
   if (service_->status->evicted.load(std::memory_order_relaxed) != 0) machine_.on_evicted();  // a clear may have come in between
-  return is_done;
+  return done;
 }
 
 asio::awaitable<void> stream_listener::listen_on() {
@@ -232,7 +235,9 @@ asio::awaitable<void> stream_listener::listen() {
       drop_transport();
       continue;
     }
-    if (++steps_this_turn_ >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over(now_)) {
+    const bool is_long = ++steps_this_turn_ >= steps_per_batch * settings_->batches_per_turn || lane_->turns.is_over(now_);
+    // Who waits for the end of a batch stands before us in the lane's queue, and would find the next one begun.
+    if (sink_.take_awaited() || is_long) {
       steps_this_turn_ = 0;
       co_await lane_->turns.next();
     }

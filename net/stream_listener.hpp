@@ -48,7 +48,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   /// worker's lane, and to be given the caller's share.
   [[nodiscard]] static asio::awaitable<void> shut_down(std::shared_ptr<stream_listener> self);
 
-  [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget) override;
+  [[nodiscard]] eviction_part evict_some(core::eviction_pass& pass, std::size_t& budget) override;
   [[nodiscard]] std::size_t bytes() const override { return sink_.workers().bytes(); }
   [[nodiscard]] std::size_t waiting_bytes() const override { return sink_.workers().waiting_bytes(); }
 

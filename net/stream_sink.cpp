@@ -186,8 +186,9 @@ bool stream_sink::catch_up(std::chrono::steady_clock::time_point now) {
   return is_done;
 }
 
-bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first) {
-  if (is_in_between_) return true;
+eviction_part stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first) {
+  is_awaited_ = is_in_between_;
+  if (is_in_between_) return eviction_part::not_now;
   core::apply_tally tally;
   const bool is_done = applier_.evict_some(pass, budget, before_first, tally);
   if (tally.removed + tally.dropped_orphans != 0) {
@@ -196,7 +197,7 @@ bool stream_sink::evict_some(core::eviction_pass& pass, std::size_t& budget, con
     lane_->counters.dropped_orphans.add(tally.dropped_orphans);
     show_blocks();
   }
-  return is_done;
+  return is_done ? eviction_part::through : eviction_part::more;
 }
 
 asio::awaitable<std::uint64_t> stream_sink::drop_all() {

@@ -21,6 +21,7 @@
 #include "core/stream_status.hpp"
 #include "net/batch_row.hpp"
 #include "net/event_codec.hpp"
+#include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
 #include "net/object_shelves.hpp"
@@ -70,6 +71,9 @@ class stream_sink {
   /// A batch or the forgetting of everything has been begun and not finished: the blocks stand for no seqno.
   [[nodiscard]] bool is_in_between() const noexcept { return is_in_between_; }
 
+  /// Whether somebody has come in the middle of a batch and waits for its end, which is now; once for each.
+  [[nodiscard]] bool take_awaited() noexcept { return std::exchange(is_awaited_, false); }
+
   /// For looking at what the stream's workers hold.
   [[nodiscard]] const core::event_applier& workers() const noexcept { return applier_; }
 
@@ -87,8 +91,8 @@ class stream_sink {
   asio::awaitable<std::uint64_t> drop_all();
 
   /// A piece of the worker's part of a pass of eviction, counted; see core::lane_blocks::evict_some. Nothing is done in the middle of a
-  /// batch: what its events say and what is given up are kept apart.
-  [[nodiscard]] bool evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
+  /// batch: what its events say and what is given up are kept apart. Then somebody waits for its end.
+  [[nodiscard]] eviction_part evict_some(core::eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first);
 
   /// For pools: takes in what engines have told meanwhile and what the time has made sure, and asks what there is to ask. False when there
   /// is more to do; nothing is done in the middle of a batch, which does it itself at its end. Not for coroutines: it does a bounded piece
@@ -156,6 +160,7 @@ class stream_sink {
   std::uint64_t beyond_owners_ = 0;
   std::uint64_t beyond_pages_ = 0;
   bool is_in_between_ = false;
+  bool is_awaited_ = false;
   object_shelves* objects_;  ///< null: its events are about no objects
   core::object_source object_source_;
   std::set<std::string> backends_;  ///< those whose objects it has spoken about

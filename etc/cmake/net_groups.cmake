@@ -10,7 +10,7 @@ kvc_group(kvc_net coordinator net/coordinator_context net/coordinator_eviction n
 kvc_group(kvc_net coordinator_answers net/api_quota net/api_usage_events net/coordinator_service net/quota_file)
 kvc_group(kvc_net answers net/api_blend net/api_dump net/api_inspect net/api_query net/api_registry)
 kvc_group(kvc_net instances net/api_instances net/api_service net/exist_lookup net/shared_pages)
-kvc_group(kvc_net names net/eviction_task net/fleet_service net/joint_service net/name_lookup net/name_service net/named_prompt)
+kvc_group(kvc_net names net/budget_watch net/eviction_task net/fleet_service net/joint_service net/name_lookup net/name_service net/named_prompt)
 kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener_hear net/stream_listener_open net/stream_news
           net/stream_sink net/stream_sink_counts net/stream_sink_objects)
 kvc_group(kvc_net stores net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
