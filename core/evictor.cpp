@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace kvc::core {
@@ -119,8 +120,9 @@ std::vector<evictor::piece> evictor::take_pieces(time_point now) {
   for (sent_piece& one : plan_) {
     pieces.push_back({.id = one.id, .keys = one.keys.size(), .text = one.text});
     one.until = now + options_.remembered;
-    sent_.push_back(std::move(one));
   }
+  // All or, when there is no memory, none: a plan that was taken in part would have pieces twice.
+  sent_.insert(sent_.end(), std::make_move_iterator(plan_.begin()), std::make_move_iterator(plan_.end()));
   plan_.clear();
   return pieces;
 }

@@ -46,7 +46,7 @@ class api_service final : public http_service {
   std::atomic<std::size_t> dumps_{0};                ///< being made at this moment
   std::vector<std::unique_ptr<scratch>> scratches_;  ///< by lane; each touched on its lane only
   shared_pages pages_{beside_};                      ///< about the whole fleet
-  aside_thread beside_;                              ///< for every lane; last: what is queued there uses the rest
+  aside_thread beside_{context_.lanes};              ///< for every lane; last: what is queued there uses the rest
 };
 
 }  // namespace kvc::net

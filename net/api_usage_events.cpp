@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/answer_writer.hpp"
@@ -13,20 +14,44 @@ namespace {
 
 constexpr std::size_t events_per_slice = 2'048;  ///< some 0.2 ms
 
+/// What is left of a turn of the home lane, in events.
+class slice_left {
+ public:
+  [[nodiscard]] bool is_over() const noexcept { return events_ == 0; }
+  [[nodiscard]] std::size_t events() const noexcept { return events_; }
+  void spend(std::size_t events) noexcept { events_ -= std::min(events, events_); }
+  void begin_anew() noexcept { events_ = events_per_slice; }
+
+ private:
+  std::size_t events_ = events_per_slice;
+};
+
+/// What a batch takes beside its events: its sender is looked up in the turns and in the fence, and its name is copied and hashed for each.
+std::size_t cost_of_batch(std::string_view sender) {
+  constexpr std::size_t least = 4;
+  constexpr std::size_t bytes_per_event = 128;
+  return least + sender.size() / bytes_per_event;
+}
+
 /// Home lane.
-asio::awaitable<void> apply_slices(coordinator_context& context, std::span<const core::usage_event> events) {
+asio::awaitable<void> apply_slices(coordinator_context& context, std::span<const core::usage_event> events, slice_left& left) {
   while (!events.empty()) {
-    const std::size_t some = std::min(events.size(), events_per_slice);
+    if (left.is_over()) {
+      co_await yield_home(context);
+      left.begin_anew();
+    }
+    const std::size_t some = std::min(events.size(), left.events());
     context.tables.usage.apply(events.first(some));
+    left.spend(some);
     events = events.subspan(some);
-    if (!events.empty()) co_await yield_home(context);
   }
 }
 
 asio::awaitable<bool> apply_batch(coordinator_context& context, const usage_batch& batch) {
   const sender_turns::turn turn = co_await context.event_turns.take(std::string(batch.instance_id));
   context.tables.seqnos.observe(batch.instance_id, batch.number);
-  co_await apply_slices(context, batch.events);
+  slice_left left;
+  co_await apply_slices(context, batch.events, left);
   co_return true;
 }
 
@@ -38,7 +63,14 @@ struct admitted {
 
 asio::awaitable<admitted> apply_batches(coordinator_context& context, const event_batches& all) {
   admitted counts;
+  slice_left left;
   for (const event_batch& each : all.batches) {
+    // Here, where nobody's turn is held: a request may have hundreds of thousands of batches with hardly an event in them.
+    if (left.is_over()) {
+      co_await yield_home(context);
+      left.begin_anew();
+    }
+    left.spend(cost_of_batch(each.instance_id));
     // From the verdict to the last slice: what its sender tells next comes after the whole of it.
     const sender_turns::turn turn = co_await context.event_turns.take(std::string(each.instance_id));
     const auto verdict = context.tables.fence.admit(each.instance_id, each.incarnation, each.number);
@@ -48,7 +80,7 @@ asio::awaitable<admitted> apply_batches(coordinator_context& context, const even
       ++counts.stale;
     } else {
       ++counts.applied;
-      co_await apply_slices(context, each.events);
+      co_await apply_slices(context, each.events, left);
     }
   }
   co_return counts;

@@ -4,7 +4,22 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <boost/system/system_error.hpp>
+
+#include "net/errc.hpp"
+#include "net/runtime.hpp"
+
 namespace kvc::net {
+
+aside_thread::aside_thread(runtime& lanes) : lanes_(&lanes) { lanes.keep(*this); }
+
+aside_thread::~aside_thread() {
+  close();
+  if (lanes_ != nullptr) lanes_->forget(*this);
+  if (pool_) pool_->join();
+}
+
+void aside_thread::throw_closed() { throw boost::system::system_error(make_error_code(errc::cancelled)); }
 
 asio::thread_pool::executor_type aside_thread::executor() {
   std::call_once(begun_, [this] {

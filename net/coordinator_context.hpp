@@ -49,7 +49,7 @@ struct coordinator_context {
   sender_turns event_turns;  ///< of POST /events and /quota/events
   quota_file saved_quotas;
   decimal_memo decimals;     ///< of usage and limits
-  aside_thread aside;        ///< reads long bodies, for any lane
+  aside_thread aside{*home.whole};  ///< reads long bodies, for any lane
   bool is_stopping = false;  ///< nothing new is sent to MP servers
 };
 

@@ -1,6 +1,7 @@
 // The eviction loop: plan in slices, send in pieces, remember what is on its way.
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,12 +86,21 @@ asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_han
 asio::awaitable<void> send_some(coordinator_context& context, std::shared_ptr<plan_in_hand> plan) {
   // A stop lets the piece in hand come to its end, and no other begin.
   co_await asio::this_coro::throw_if_cancelled(false);
+  shortage_news news;
   while (!plan->pieces.empty() && !context.is_stopping) {
-    const auto stopping = co_await asio::this_coro::cancellation_state;
-    if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+    if (co_await is_asked_to_end()) co_return;
     const core::evictor::piece piece = plan->pieces.front();
     plan->pieces.pop_front();
-    co_await send_piece(context, *plan, piece);
+    std::exception_ptr failure;
+    try {
+      co_await send_piece(context, *plan, piece);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) continue;
+    // Whether it was sent is not known: its keys come back at once, as those of any piece that nobody has answered.
+    tell_failed_round("eviction sender", failure, news);
+    context.tables.evictions.failed(piece.id);
   }
 }
 
@@ -141,8 +151,7 @@ asio::awaitable<void> evict(coordinator_context& context, quiet_times& quiet) {
   plan->port = chosen->server.http_port;
   tables.evictions.begin();
   while (!tables.evictions.step(keys_per_slice)) co_await yield_home(context);
-  const auto stopping = co_await asio::this_coro::cancellation_state;
-  if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+  if (co_await is_asked_to_end()) co_return;
   const auto pieces = tables.evictions.take_pieces(steady::now());
   if (pieces.empty()) co_return;
   plan->pieces.assign(pieces.begin(), pieces.end());
@@ -158,11 +167,9 @@ asio::awaitable<void> eviction_loop(coordinator_context& context) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   quiet_times quiet;
-  for (;;) {
-    const bool goes_on = co_await pause(context, as_duration(context.settings.eviction_check_interval));
-    if (!goes_on) break;
+  co_await in_rounds(context, "eviction", as_duration(context.settings.eviction_check_interval), [&]() -> asio::awaitable<void> {
     if (!context.tables.holds_eviction()) co_await evict(context, quiet);
-  }
+  });
   context.is_stopping = true;
 }
 

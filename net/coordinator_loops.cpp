@@ -1,5 +1,8 @@
 #include "net/coordinator_loops.hpp"
 
+#include <string>
+#include <utility>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -8,25 +11,66 @@
 
 namespace kvc::net {
 
+asio::awaitable<bool> is_asked_to_end() {
+  const auto stopping = co_await asio::this_coro::cancellation_state;
+  co_return stopping.cancelled() != asio::cancellation_type::none;
+}
+
 asio::awaitable<bool> pause(coordinator_context& context, std::chrono::steady_clock::duration how_long) {
+  // Who was asked while it did something else is not asked again.
+  if (co_await is_asked_to_end()) co_return false;
   asio::steady_timer timer(context.home.context, how_long);
   error_code woken;
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  const auto stopping = co_await asio::this_coro::cancellation_state;
-  co_return !woken && stopping.cancelled() == asio::cancellation_type::none;
+  const bool shall_end = co_await is_asked_to_end();
+  co_return !woken && !shall_end;
+}
+
+void tell_failed_round(std::string_view loop, const std::exception_ptr& failure, shortage_news& news) noexcept {
+  const auto times = news.on_shortage(std::chrono::steady_clock::now());
+  if (!times) return;
+  try {
+    std::string reason = "unknown";
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& thrown) {
+      reason = thrown.what();
+    } catch (...) {
+    }
+    log::error(log::module::fleet, "a round failed", {{"loop", loop}, {"times", *times}, {"reason", reason}});
+  } catch (...) {
+    // There is no memory for a line: the next one may have some.
+  }
+}
+
+asio::awaitable<void> in_rounds(coordinator_context& context, std::string_view loop, std::chrono::steady_clock::duration interval,
+                                std::function<asio::awaitable<void>()> round) {
+  shortage_news news;
+  for (;;) {
+    const bool goes_on = co_await pause(context, interval);
+    if (!goes_on) co_return;
+    std::exception_ptr failure;
+    try {
+      co_await round();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    // Of one that was interrupted by a stop there is nothing to be told.
+    if (co_await is_asked_to_end()) co_return;
+    if (failure) tell_failed_round(loop, failure, news);
+  }
 }
 
 asio::awaitable<void> sweep_loop(coordinator_context& context) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-  for (;;) {
-    const bool goes_on = co_await pause(context, as_duration(context.settings.health_check_interval));
-    if (!goes_on) co_return;
+  co_await in_rounds(context, "sweep", as_duration(context.settings.health_check_interval), [&context]() -> asio::awaitable<void> {
     for (const std::string& each : context.tables.servers.sweep(std::chrono::steady_clock::now())) {
       ++context.tables.counters.timed_out;
       log::warn(log::module::fleet, "mp server timed out", {{"instance", each}});
     }
-  }
+    co_return;
+  });
 }
 
 }  // namespace kvc::net

@@ -1,5 +1,7 @@
 // The listing at the start: what the machine in core/resync_fsm wants, done over HTTP.
 #include <algorithm>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,29 +112,58 @@ asio::awaitable<action> ask(coordinator_context& context, core::resync_fsm& mach
   co_return machine.on_failure(steady::now(), registered(context));
 }
 
+/// What the listing does next. `failure`: tells the machine that the page it wants does not come.
+enum class listing_step : std::uint8_t { start, tick, page, failure };
+
+asio::awaitable<action> take_step(coordinator_context& context, core::resync_fsm& machine, listing_step due,
+                                  const page_asker& ask_for_page) {
+  switch (due) {
+    case listing_step::start:
+      context.tables.usage.begin_seeding();
+      co_return machine.start(steady::now(), registered(context));
+    case listing_step::tick:
+      co_return machine.on_tick(steady::now(), registered(context));
+    case listing_step::failure:
+      co_return machine.on_failure(steady::now(), registered(context));
+    case listing_step::page:
+      break;
+  }
+  co_return co_await ask_for_page(context, machine);
+}
+
 }  // namespace
 
-asio::awaitable<void> resync_once(coordinator_context& context) {
+asio::awaitable<void> resync_once(coordinator_context& context, page_asker ask_for_page) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  if (!ask_for_page) ask_for_page = ask;
   coordinator_tables& tables = context.tables;
   core::resync_fsm machine(steady::now(), context.random(), {.max_wait = as_duration(context.settings.resync_max_wait)});
-  tables.usage.begin_seeding();
-  action next = machine.start(steady::now(), registered(context));
+  shortage_news news;
+  listing_step due = listing_step::start;
   for (;;) {
+    std::optional<action> next;
+    std::exception_ptr failure;
+    try {
+      next = co_await take_step(context, machine, due, ask_for_page);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (co_await is_asked_to_end()) co_return;
     tables.resync = machine.state();
     tables.resync_pages = machine.pages();
     tables.resync_servers_failed = machine.servers_failed();
     if (next == action::finish) break;
-    if (next == action::wait) {
-      const bool goes_on = co_await pause(context, as_duration(context.settings.resync_poll_interval));
-      if (!goes_on) co_return;
-      next = machine.on_tick(steady::now(), registered(context));
-    } else {
-      next = co_await ask(context, machine);
-      const auto stopping = co_await asio::this_coro::cancellation_state;
-      if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+    if (next == action::request) {
+      due = listing_step::page;
+      continue;
     }
+    // A listing that ended here would hold the eviction back for ever. What could not be taken in hand is tried again in a while.
+    if (failure) tell_failed_round("resync", failure, news);
+    if (!failure) due = listing_step::tick;
+    if (failure && due == listing_step::page) due = listing_step::failure;
+    const bool goes_on = co_await pause(context, as_duration(context.settings.resync_poll_interval));
+    if (!goes_on) co_return;
   }
   tables.usage.end_seeding();
   const bool is_complete = machine.state() == core::resync_fsm::phase::complete;

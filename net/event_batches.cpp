@@ -52,9 +52,7 @@ void read_entries(const tape_value& value, const field_place& where, std::size_t
 void read_batch(const tape_value& value, const field_place& where, event_batches& into, field_faults& faults) {
   if (!check_object(value, where, faults)) return;
   event_batch& batch = into.batches.emplace_back();
-  if (const auto id = require_member(value, "instance_id", where, faults)) {
-    batch.instance_id = read_text(*id, field_place(where, "instance_id"), faults).value_or(std::string_view());
-  }
+  batch.instance_id = read_sender(value, where, faults);
   if (const auto incarnation = require_member(value, "incarnation", where, faults)) {
     const auto number = read_whole(*incarnation, field_place(where, "incarnation"), faults, from_zero);
     batch.incarnation = static_cast<std::uint64_t>(number.value_or(0));

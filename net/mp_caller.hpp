@@ -22,8 +22,8 @@ namespace kvc::net {
 
 /// Connections that are kept and shared.
 ///
-/// A call takes an idle connection to its server or opens one, while the bounds allow; else it waits for one to come free. Redirects are
-/// not followed.
+/// A call takes an idle connection to its server or opens one, while the bounds allow; else it waits for one to come free. Each that comes
+/// free goes to the one call that has waited longest of those which may use it, and nobody overtakes it. Redirects are not followed.
 /// Lane: the executor's thread. Must outlive its calls.
 class mp_caller {
  public:
@@ -62,18 +62,33 @@ class mp_caller {
     address to;
     http_client client;
   };
+  struct server {
+    std::size_t in_use = 0;   ///< connections; those that are promised to a call count
+    std::size_t waiting = 0;  ///< calls
+  };
+  using servers = std::map<address, server>;  ///< those with anything but zeros
+  struct waiting_call {
+    asio::steady_timer alarm;
+    servers::iterator to;
+    bool has_room = false;  ///< a connection is promised to it, and it is out of the line
+  };
 
   [[nodiscard]] bool has_room(const address& to) const;
-  [[nodiscard]] asio::awaitable<error_code> wait_for_room(const address& to, time_point deadline);
+  [[nodiscard]] bool has_room(const server& to) const noexcept;
+  [[nodiscard]] asio::awaitable<error_code> find_room(const address& to, time_point deadline, servers::iterator& found);
+  [[nodiscard]] asio::awaitable<error_code> wait_in_line(waiting_call& mine, time_point deadline);
+  void leave_line(waiting_call& mine, std::list<waiting_call*>::iterator place);
+  void enter(servers::iterator to) noexcept;
+  void leave(servers::iterator to);
   [[nodiscard]] http_client take(const address& to);
-  void give_back(const address& to, http_client client, bool is_good);
+  void keep(const address& to, http_client client);
 
   asio::any_io_executor executor_;
   limits limits_;
-  std::size_t in_use_ = 0;
-  std::map<address, std::size_t> in_use_by_server_;
-  std::list<idle_connection> idle_;         ///< longest idle first
-  std::list<asio::steady_timer*> waiting_;  ///< each in the frame of its call
+  std::size_t in_use_ = 0;  ///< in all, as each server's
+  servers servers_;
+  std::list<idle_connection> idle_;   ///< longest idle first
+  std::list<waiting_call*> waiting_;  ///< each in the frame of its call
 };
 
 }  // namespace kvc::net

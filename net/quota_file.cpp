@@ -1,6 +1,7 @@
 #include "net/quota_file.hpp"
 
 #include <cerrno>
+#include <exception>
 #include <fcntl.h>
 #include <filesystem>
 #include <string_view>
@@ -11,9 +12,11 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "net/answer_writer.hpp"
 #include "net/errc.hpp"
@@ -63,25 +66,55 @@ void warn_if_nothing_can_be_written(const std::string& path) {
   log::warn(log::module::fleet, "changes of quotas cannot be written", {{"file", path}, {"reason", last_failure()}});
 }
 
+/// A descriptor that is closed whichever way its scope is left: to write down what failed may fail as well, for want of memory.
+class open_file {
+ public:
+  explicit open_file(int descriptor) noexcept : descriptor_(descriptor) {}
+  ~open_file() { static_cast<void>(close()); }
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+
+  [[nodiscard]] int get() const noexcept { return descriptor_; }
+  /// Once. False when that failed, see errno.
+  [[nodiscard]] bool close() noexcept {
+    const int gone = std::exchange(descriptor_, -1);
+    return gone < 0 || ::close(gone) == 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
 /// On the writer's thread.
-asio::awaitable<std::optional<std::string>> replace_file(std::string path, std::string text) {
+std::optional<std::string> replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-  if (file < 0) co_return last_failure();
-  std::optional<std::string> failed = write_synced(file, text);
-  if (::close(file) != 0 && !failed) failed = last_failure();
+  open_file file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
+  if (file.get() < 0) return last_failure();
+  std::optional<std::string> failed = write_synced(file.get(), text);
+  if (!file.close() && !failed) failed = last_failure();
   if (!failed && ::rename(fresh.c_str(), path.c_str()) != 0) failed = last_failure();
   if (failed) {
     static_cast<void>(::unlink(fresh.c_str()));
-    co_return failed;
+    return failed;
   }
   // The name is on the disk once the folder is; some file systems cannot, and have it there anyway.
-  const int entry = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (entry >= 0) {
-    static_cast<void>(::fsync(entry));
-    static_cast<void>(::close(entry));
+  const open_file entry(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (entry.get() >= 0) static_cast<void>(::fsync(entry.get()));
+  return std::nullopt;
+}
+
+/// On the writer's thread. `replace` outlives the thread.
+asio::awaitable<std::optional<std::string>> replaced_by(const quota_file::replacer& replace, std::string path, std::string text) {
+  co_return replace(path, text);
+}
+
+/// What was thrown, in words; there may be no memory for long ones.
+std::string words_of(const std::exception& failure) noexcept {
+  try {
+    return failure.what();
+  } catch (...) {
+    return "no memory";
   }
-  co_return std::nullopt;
 }
 
 /// A limit in GiB that has a meaning in bytes.
@@ -135,8 +168,11 @@ std::optional<std::string> take_all(const std::string& text, core::quota_table& 
 
 }  // namespace
 
-quota_file::quota_file(asio::any_io_executor home, std::string path)
-    : path_(behind_links(std::move(path))), home_(std::move(home)), finished_(home_, asio::steady_timer::time_point::max()) {
+quota_file::quota_file(asio::any_io_executor home, std::string path, replacer replace)
+    : path_(behind_links(std::move(path))),
+      replace_(replace ? std::move(replace) : replacer(replace_file)),
+      home_(std::move(home)),
+      finished_(home_, asio::steady_timer::time_point::max()) {
   if (is_used()) writer_ = std::make_unique<asio::thread_pool>(1);
 }
 quota_file::~quota_file() = default;
@@ -202,14 +238,26 @@ asio::awaitable<std::optional<std::string>> quota_file::save(const core::quota_t
     }
     is_writing_ = true;
     const std::uint64_t covered = asked_;
-    std::string text = co_await written_down(from);
-    // What has begun is ended: a signal may only be used on its own thread.
-    outcome_ = co_await asio::co_spawn(*writer_, replace_file(path_, std::move(text)),
-                                       asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
-    if (outcome_) ++failures_;
-    tried_ = covered;
+    std::exception_ptr given_up;
+    try {
+      std::string text = co_await written_down(from);
+      // What has begun is ended: a signal may only be used on its own thread.
+      outcome_ = co_await asio::co_spawn(*writer_, replaced_by(replace_, path_, std::move(text)),
+                                         asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+    } catch (const boost::system::system_error& failure) {
+      if (failure.code() == asio::error::operation_aborted) given_up = std::current_exception();
+      outcome_ = words_of(failure);
+    } catch (const std::exception& failure) {
+      outcome_ = words_of(failure);
+    } catch (...) {
+      outcome_ = "unknown";
+    }
+    // Whatever has happened: else all who ask from now on would wait for ever.
     is_writing_ = false;
     finished_.cancel();
+    if (given_up) std::rethrow_exception(given_up);  // by this caller alone: whoever waits writes in its place
+    if (outcome_) ++failures_;
+    tried_ = covered;
   }
   co_return outcome_;
 }

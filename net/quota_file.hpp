@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,11 @@ namespace asio = boost::asio;
 /// Lane: the executor's, but for `load`, which is called before it runs. Destroyed when no call is under way; waits for the thread.
 class quota_file {
  public:
-  /// `path` empty: keeps nothing.
-  quota_file(asio::any_io_executor home, std::string path);
+  /// Puts `text` in the place of the file at `path`; the reason when that failed, as is what it throws. Called on the writer's thread.
+  using replacer = std::function<std::optional<std::string>(const std::string& path, const std::string& text)>;
+
+  /// `path` empty: keeps nothing. `replace`: in place of writing to the disk, for tests.
+  quota_file(asio::any_io_executor home, std::string path, replacer replace = {});
   ~quota_file();
   quota_file(const quota_file&) = delete;
   quota_file& operator=(const quota_file&) = delete;
@@ -37,8 +41,9 @@ class quota_file {
   /// Where nothing can be written, logs a warning: quotas that only somebody else changes are of use.
   [[nodiscard]] std::optional<std::string> load(core::quota_table& into) const;
 
-  /// Completes when the table, as it is at the call or later, is on the disk; or when that failed: then with the reason. Made in slices.
-  /// The table outlives the call. Deadline: none, the disk's; callers have one.
+  /// Completes when the table, as it is at the call or later, is on the disk; or when that failed: then with the reason, whatever it was,
+  /// and the next call tries again. Made in slices. The table outlives the call. Deadline: none, the disk's; callers have one. Throws only
+  /// when the caller is cancelled; others who wait then write in its place.
   [[nodiscard]] asio::awaitable<std::optional<std::string>> save(const core::quota_table& from);
 
   /// Files that could not be written, since the start.
@@ -48,6 +53,7 @@ class quota_file {
   [[nodiscard]] asio::awaitable<std::string> written_down(const core::quota_table& from) const;
 
   std::string path_;
+  replacer replace_;  ///< before the thread, which uses it
   asio::any_io_executor home_;
   asio::steady_timer finished_;  ///< never expires: waking is cancelling it
   std::unique_ptr<asio::thread_pool> writer_;

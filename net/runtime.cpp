@@ -13,6 +13,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include "net/aside.hpp"
 #include "net/log.hpp"
 #include "net/short_slices.hpp"
 
@@ -52,14 +53,12 @@ void run_lane(lane& self) {
 /// A task that is asked to leave and owes nothing needs a moment, in which other lanes may have to get their turn.
 constexpr std::chrono::milliseconds shortest_patience{500};
 
-asio::awaitable<bool> cancel_and_wait(lane& self, std::chrono::steady_clock::duration patience) {
-  self.tasks.cancel(asio::cancellation_type::total);
-  // No patience at all would take every idle connection for a request that was cut off.
-  const std::chrono::steady_clock::duration wait_for = std::max<std::chrono::steady_clock::duration>(patience, shortest_patience);
-  const bool all_gone = co_await self.tasks.wait(wait_for);
-  self.tasks.cancel(asio::cancellation_type::terminal);
-  co_await self.tasks.wait(std::chrono::seconds(5));
-  co_return all_gone;
+/// For tasks that are told to leave at once.
+constexpr std::chrono::seconds last_patience{5};
+
+asio::awaitable<bool> cancel_and_wait(lane& self, asio::cancellation_type how, std::chrono::steady_clock::duration patience) {
+  self.tasks.cancel(how);
+  co_return co_await self.tasks.wait(patience);
 }
 
 }  // namespace
@@ -93,17 +92,35 @@ void runtime::start(bool pin) {
   }
 }
 
+bool runtime::all_leave(asio::cancellation_type how, std::chrono::steady_clock::duration patience) {
+  std::vector<std::future<bool>> leaving;
+  leaving.reserve(lanes_.size());
+  for (auto& each : lanes_) leaving.push_back(asio::co_spawn(each->context, cancel_and_wait(*each, how, patience), asio::use_future));
+  bool all_gone = true;
+  for (auto& each : leaving) all_gone = each.get() && all_gone;
+  return all_gone;
+}
+
 bool runtime::stop(std::chrono::steady_clock::duration patience) {
   if (threads_.empty()) return true;
-  std::vector<std::future<bool>> stopping;
-  stopping.reserve(lanes_.size());
-  for (auto& each : lanes_) stopping.push_back(asio::co_spawn(each->context, cancel_and_wait(*each, patience), asio::use_future));
-  bool in_time = true;
-  for (auto& each : stopping) in_time = each.get() && in_time;
+  // No patience at all would take every idle connection for a request that was cut off.
+  const std::chrono::steady_clock::duration wait_for = std::max<std::chrono::steady_clock::duration>(patience, shortest_patience);
+  const bool in_time = all_leave(asio::cancellation_type::total, wait_for);
+  for (aside_thread* const each : beside_) each->close();
+  // What has begun beside the lanes uses what its task keeps, which must not go first; it ends by itself, and nothing begins behind it.
+  bool all_gone = false;
+  for (bool was_busy = true; !all_gone && was_busy;) {
+    was_busy = std::ranges::any_of(beside_, [](const aside_thread* each) { return each->is_busy(); });
+    all_gone = all_leave(asio::cancellation_type::terminal, last_patience);
+  }
   work_.clear();
   for (auto& each : lanes_) each->context.stop();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
+  for (const auto& each : lanes_) {
+    const std::size_t left = each->tasks.running();
+    if (left != 0) log::error(log::module::app, "tasks have not ended", {{"lane", each->index()}, {"tasks", left}});
+  }
   return in_time;
 }
 

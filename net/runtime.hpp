@@ -24,6 +24,7 @@
 
 namespace kvc::net {
 
+class aside_thread;
 class evictable;
 class name_source;
 class runtime;
@@ -73,8 +74,13 @@ class runtime {
   void start(bool pin);
 
   /// Cancels the tasks of every lane (`total`, then `terminal` once `patience` has passed), then lets the contexts run out and joins the
-  /// threads. True when every task ended within the patience. Must not be called from a lane.
+  /// threads. True when every task ended within the patience. Work beside the lanes that has not begun by then is refused; what has begun
+  /// is waited for, one piece of each thread, as it uses what its task keeps. Must not be called from a lane.
   bool stop(std::chrono::steady_clock::duration patience);
+
+  /// A thread beside the lanes that a stop closes, until it is forgotten.
+  void keep(aside_thread& beside) { beside_.push_back(&beside); }
+  void forget(aside_thread& beside) noexcept { std::erase(beside_, &beside); }
 
   [[nodiscard]] std::size_t size() const noexcept { return lanes_.size(); }
   [[nodiscard]] lane& at(std::size_t index) noexcept { return *lanes_[index]; }
@@ -82,6 +88,9 @@ class runtime {
 
  private:
   struct keep_alive;
+  bool all_leave(asio::cancellation_type how, std::chrono::steady_clock::duration patience);
+
+  std::vector<aside_thread*> beside_;
   std::vector<std::unique_ptr<lane>> lanes_;
   std::vector<std::unique_ptr<keep_alive>> work_;
   std::vector<std::thread> threads_;

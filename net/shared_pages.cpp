@@ -59,7 +59,7 @@ void shared_pages::join(const std::string& name, maker make, asker who) {
   making& mine = queued_[name];
   try {
     mine.make = std::move(make);
-    beside_.begin([this, name] { carry_out(name); });
+    beside_.begin([this, name](bool is_refused) { carry_out(name, is_refused); });
     mine.askers.push_back(std::move(who));
   } catch (...) {
     if (mine.askers.empty()) queued_.erase(name);  // nobody would ever make it
@@ -67,7 +67,7 @@ void shared_pages::join(const std::string& name, maker make, asker who) {
   }
 }
 
-void shared_pages::carry_out(const std::string& name) {
+void shared_pages::carry_out(const std::string& name, bool is_refused) {
   making mine;
   {
     const std::lock_guard held(lock_);
@@ -77,6 +77,7 @@ void shared_pages::carry_out(const std::string& name) {
   std::exception_ptr failure;
   page made;
   try {
+    if (is_refused) aside_thread::throw_closed();
     made = kept(mine.make());
   } catch (...) {
     failure = std::current_exception();

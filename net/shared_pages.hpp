@@ -43,8 +43,9 @@ class shared_pages {
   shared_pages& operator=(const shared_pages&) = delete;
 
   /// The page of this name, on the caller's lane, with its body in `shared`; nothing when too many are queued or being written. Throws what
-  /// `make` threw to all who wait for it. All makers of a name make the same; one of them is called, on the thread beside the lanes. It may
-  /// refer to what the caller keeps, as the caller waits: no cancellation reaches this wait. Deadline: none, pages end by themselves.
+  /// `make` threw to all who wait for it, and `cancelled` once the thread beside the lanes is closed. All makers of a name make the same;
+  /// one of them is called, on that thread. It may refer to what the caller keeps, as the caller waits: no cancellation reaches this wait.
+  /// Deadline: none, pages end by themselves.
   [[nodiscard]] asio::awaitable<std::optional<http_reply>> ask(std::string name, maker make);
 
  private:
@@ -63,7 +64,7 @@ class shared_pages {
   };
 
   void join(const std::string& name, maker make, asker who);
-  void carry_out(const std::string& name);
+  void carry_out(const std::string& name, bool is_refused);
   [[nodiscard]] page kept(http_reply made);
 
   aside_thread& beside_;

@@ -79,7 +79,7 @@ class store_service final : public http_service {
   query_prefetch queries_;
   std::map<std::string, registered, std::less<>> stores_;  ///< home lane
   std::vector<std::unique_ptr<scratch>> scratches_;        ///< by lane; each touched on its lane only
-  aside_thread beside_;                                    ///< for every lane
+  aside_thread beside_{lanes_};                            ///< for every lane
 };
 
 /// Whether a path belongs to this service.

@@ -81,12 +81,22 @@ std::optional<core::object_key> read_object_key(const tape_value& value, const f
   return key;
 }
 
+std::string_view read_sender(const tape_value& object, const field_place& where, field_faults& faults) {
+  const auto value = require_member(object, "instance_id", where, faults);
+  if (!value) return {};
+  const field_place place(where, "instance_id");
+  const auto id = read_text(*value, place, faults);
+  if (!id) return {};
+  if (id->size() <= longest_sender) return *id;
+  faults.add("value_error", place, "Value error, an instance_id may have at most " + std::to_string(longest_sender) + " bytes", *value,
+             fault_context{"error"});
+  return {};
+}
+
 void read_usage_batch(const tape_value& body, usage_batch& into, field_faults& faults) {
   const field_place root("body");
   if (!check_object(body, root, faults)) return;
-  const auto id = required(body, "instance_id", root, faults,
-                           [&](const tape_value& value, const field_place& at) { return read_text(value, at, faults); });
-  into.instance_id = id.value_or(std::string_view());
+  into.instance_id = read_sender(body, root, faults);
   constexpr whole_range from_one{.least = 1, .most = std::numeric_limits<std::int64_t>::max()};
   const auto number = required(body, "seq", root, faults,
                                [&](const tape_value& value, const field_place& at) { return read_whole(value, at, faults, from_one); });

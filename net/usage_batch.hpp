@@ -33,6 +33,13 @@ class hash_room {
 [[nodiscard]] std::optional<core::object_key> read_object_key(const tape_value& value, const field_place& where, hash_room& room,
                                                               field_faults& faults);
 
+/// Bytes that the id of a sender of events may have: it is kept, and shown, for as long as the sender is remembered.
+inline constexpr std::size_t longest_sender = std::size_t{64} << 10;
+
+/// Reads the id of a sender out of `object`, which must have one; it may be empty and need not be registered. After a fault, which a longer
+/// one than `longest_sender` is, an empty one. A view of the body. Pure.
+[[nodiscard]] std::string_view read_sender(const tape_value& object, const field_place& where, field_faults& faults);
+
 /// POST /quota/events, read. Views live as long as the tree and the room.
 struct usage_batch {
   std::string_view instance_id;

@@ -71,7 +71,9 @@ bool scan_usage_batch(std::string_view body, usage_batch& into) {
   plain_json at(body);
   members_seen seen;
   const bool is_read = at.object([&](std::string_view name) {
-    if (name == "instance_id") return seen.add(id) && at.text(into.instance_id);
+    if (name == "instance_id") {
+      return seen.add(id) && at.text(into.instance_id) && into.instance_id.size() <= longest_sender;
+    }
     if (name == "seq") {
       std::int64_t seqno = 0;
       if (!seen.add(number) || !at.whole(seqno) || seqno < 1) return false;

@@ -7,13 +7,17 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
+
+#include "net/errc.hpp"
 
 BOOST_AUTO_TEST_SUITE(aside)
 
@@ -123,15 +127,62 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_goes_there) {
   BOOST_TEST((where.get() != std::this_thread::get_id()));
 }
 
+BOOST_AUTO_TEST_CASE(what_has_not_begun_when_it_is_closed_is_refused) {
+  // As at a stop, which would take as long as everything that is queued. What is dropped is gone in any case.
+  asio::io_context lane{1};
+  const auto kept = std::make_shared<int>(1);
+  std::promise<void> begun;
+  std::promise<void> closed;
+  int first = 0;
+  int done = 0;
+  std::vector<net::error_code> refused;
+  {
+    net::aside_thread beside;
+    const auto ask_first = [&]() -> asio::awaitable<void> {
+      first = co_await beside.run([&] {
+        begun.set_value();
+        return closed.get_future().wait_for(patience) == std::future_status::ready ? 7 : 0;
+      });
+    };
+    const auto ask = [&]() -> asio::awaitable<void> {
+      try {
+        static_cast<void>(co_await beside.run([&] { return ++done; }));
+      } catch (const boost::system::system_error& failure) {
+        refused.push_back(failure.code());
+      }
+    };
+    const auto tell = [](const std::exception_ptr& failed) { BOOST_TEST(!failed); };
+    asio::co_spawn(lane, ask_first(), tell);
+    asio::co_spawn(lane, ask(), tell);
+    lane.poll();
+    BOOST_REQUIRE((begun.get_future().wait_for(patience) == std::future_status::ready));
+    beside.drop(std::make_unique<std::shared_ptr<int>>(kept));
+    BOOST_TEST(beside.is_busy());
+
+    beside.close();
+    asio::co_spawn(lane, ask(), tell);
+    closed.set_value();
+    lane.restart();
+    lane.run();
+  }
+  BOOST_TEST(first == 7);
+  BOOST_TEST(done == 0);
+  BOOST_TEST(refused.size() == 2U);
+  for (const net::error_code& each : refused) BOOST_TEST((each == net::errc::cancelled));
+  BOOST_TEST(kept.use_count() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_lane_that_has_stopped_is_not_told) {
   // As at the end of the process: whoever waited is gone by the time the work ends, which is before the thread ends.
   asio::io_context lane{1};
+  std::promise<void> begun;
   std::promise<void> stopped;
   bool is_done = false;
   bool is_told = false;
   {
     net::aside_thread beside;
     const auto work = [&] {
+      begun.set_value();
       is_done = stopped.get_future().wait_for(patience) == std::future_status::ready;
       return 1;
     };
@@ -141,6 +192,7 @@ BOOST_AUTO_TEST_CASE(a_lane_that_has_stopped_is_not_told) {
     };
     asio::co_spawn(lane, ask(), [](const std::exception_ptr&) {});
     lane.poll();  // the work is on its way
+    BOOST_REQUIRE((begun.get_future().wait_for(patience) == std::future_status::ready));
     lane.stop();
     stopped.set_value();
   }

@@ -151,6 +151,35 @@ BOOST_AUTO_TEST_CASE(tells_where_a_field_is_wrong) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_id_of_a_sender_is_bounded) {
+  // It is kept for as long as its sender is remembered, and need not be registered by anybody.
+  coordinator_fixture service;
+  const std::string longest(std::size_t{64} << 10, 'i');
+  const auto batches = [](const std::string& id, const char* seqno) {
+    return R"({"batches":[{"instance_id":")" + id + R"(","incarnation":1,"seq":)" + seqno + R"(,"event_type":"store","entries":[]}]})";
+  };
+  BOOST_TEST(service.call("POST", "/quota/events", batch_text(1, "", longest)).status == 200);
+  BOOST_TEST(service.call("POST", "/events", batches(longest, "1")).status == 200);
+
+  const std::pair<const char*, std::string> rows[] = {
+      {"/quota/events", batch_text(1, "", longest + "i")},
+      {"/quota/events", batch_text(1, "", longest + R"(\u0069)")},  // read the long way
+      {"/events", batches(longest + "i", "2")},
+      {"/directory/events", batches(longest + "i", "2")},
+  };
+  for (const auto& [path, body] : rows) {
+    const raw_answer refused = service.call("POST", path, body);
+    BOOST_TEST(refused.status == 422, path);
+    BOOST_TEST(refused.body.size() < 1'000U, "it does not come back");
+    const auto faults = json_of(refused).at("detail").as_array();
+    BOOST_REQUIRE(faults.size() == 1U);
+    BOOST_TEST(faults.at(0).at("type").as_string() == "value_error");
+    BOOST_TEST(faults.at(0).at("loc").as_array().back().as_string() == "instance_id");
+  }
+  BOOST_TEST(service.metric("kvc_coordinator_batches_total") == 1);
+  BOOST_TEST(service.metric("kvc_coordinator_fenced_applied_total") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(other_tiers_are_refused) {
   coordinator_fixture service;
   const raw_answer refused = service.call("POST", "/quota/events", R"({"instance_id":"a","seq":1,"tier":"l1","events":[]})");

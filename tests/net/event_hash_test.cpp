@@ -8,6 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "core/mixed_bits.hpp"
+
 BOOST_AUTO_TEST_SUITE(event_hashes)
 
 namespace {

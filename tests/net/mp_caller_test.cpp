@@ -1,11 +1,18 @@
 // Calls over a bounded number of connections: how long each of its parts may take.
 #include "net/mp_caller.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -37,6 +44,15 @@ struct busy_fixture {
       into.answer = co_await calls.call("127.0.0.1", server.port(), "GET", "/", {}, patience, net::mp_caller::most_answer_bytes, latest);
     };
     net::asio::co_spawn(context, told, [](std::exception_ptr failed) { BOOST_TEST(!failed); });
+  }
+  /// The same, and tells when it has ended.
+  void call_and_tell(outcome& into, std::function<void()> told, net::asio::cancellation_slot slot = {}) {
+    const auto work = [this, &into, told = std::move(told)]() -> net::asio::awaitable<void> {
+      into.answer = co_await calls.call("127.0.0.1", server.port(), "GET", "/", {}, 20s);
+      if (told) told();
+    };
+    const auto ended = [](std::exception_ptr failed) { BOOST_TEST(!failed); };
+    net::asio::co_spawn(context, work, net::asio::bind_cancellation_slot(slot, ended));
   }
   /// Runs the context until so many requests have come to the server and so many calls wait for a connection.
   bool comes_to(std::size_t requests, std::size_t waiting) {
@@ -96,6 +112,87 @@ BOOST_FIXTURE_TEST_CASE(a_call_has_ended_when_the_latest_moment_has_come, busy_f
   BOOST_REQUIRE(run_until(context, [&] { return first.answer.has_value() && second.answer.has_value(); }));
   BOOST_TEST(first.is(net::errc::timed_out));
   BOOST_TEST(second.is(net::errc::timed_out));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_connection_that_comes_free_is_the_next_ones_alone, busy_fixture) {
+  // Were all of them woken, a lane would have a thousand coroutines to resume for each answer of a slow server, and the last to come might
+  // be the first to be served.
+  constexpr std::size_t in_line = 300;
+  outcome first;
+  call(first, 20s);
+  BOOST_REQUIRE(comes_to(1, 0));
+  std::vector<outcome> others(in_line);
+  std::vector<std::size_t> served;
+  for (std::size_t i = 0; i < in_line; ++i) call_and_tell(others[i], [&served, i] { served.push_back(i); });
+  BOOST_REQUIRE(comes_to(1, in_line));
+
+  server.cut();
+  std::size_t steps = 0;  // of whatever coroutine
+  const steady::time_point deadline = steady::now() + 20s;
+  while (server.so_far().size() < 2 && steady::now() < deadline) {
+    context.restart();
+    steps += context.run_for(2ms);
+  }
+  BOOST_REQUIRE(server.so_far().size() == 2U);
+  BOOST_TEST(calls.waiting() == in_line - 1);
+  BOOST_TEST(steps < in_line / 2);
+
+  server.resume();
+  BOOST_REQUIRE(run_until(context, [&] { return served.size() == in_line; }));
+  BOOST_TEST(std::ranges::is_sorted(served));
+  BOOST_TEST(calls.in_use() == 0U);
+  BOOST_TEST(calls.waiting() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_called_and_does_not_come_passes_the_connection_on, busy_fixture) {
+  // The second is given up in the very moment in which it gets the first one's connection, before it can do anything with it.
+  net::asio::cancellation_signal leave;
+  outcome first;
+  outcome second;
+  outcome third;
+  call_and_tell(first, [&] { leave.emit(net::asio::cancellation_type::terminal); });
+  BOOST_REQUIRE(comes_to(1, 0));
+  call_and_tell(second, {}, leave.slot());
+  call_and_tell(third, {});
+  BOOST_REQUIRE(comes_to(1, 2));
+
+  server.cut();
+  BOOST_REQUIRE(comes_to(2, 0));
+  server.resume();
+  BOOST_REQUIRE(run_until(context, [&] { return third.answer.has_value(); }));
+  BOOST_TEST(third.answer->has_value());
+  BOOST_TEST(second.is(net::errc::cancelled));
+  BOOST_TEST(server.so_far().size() == 2U, "the second was never sent");
+  BOOST_TEST(calls.in_use() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_connection_is_passed_to_whoever_may_use_it, busy_fixture) {
+  // The longest in line waits for a server that has all it may have; the one behind it waits for any connection at all.
+  net::mp_caller two(context.get_executor(), {.per_server = 1, .in_all = 2});
+  stub_mp_server other;
+  stub_mp_server third;
+  std::vector<outcome> made(4);
+  const auto ask = [&](std::size_t which, const stub_mp_server& whom) {
+    const auto work = [&two, &into = made[which], port = whom.port()]() -> net::asio::awaitable<void> {
+      into.answer = co_await two.call("127.0.0.1", port, "GET", "/", {}, 20s);
+    };
+    net::asio::co_spawn(context, work, [](std::exception_ptr failed) { BOOST_TEST(!failed); });
+  };
+  other.hold();
+  ask(0, server);
+  ask(1, other);
+  BOOST_REQUIRE(run_until(context, [&] { return server.so_far().size() == 1 && other.so_far().size() == 1; }));
+  ask(2, server);
+  ask(3, third);
+  BOOST_REQUIRE(run_until(context, [&] { return two.waiting() == 2; }));
+
+  other.resume();
+  BOOST_REQUIRE(run_until(context, [&] { return made[3].answer.has_value(); }));
+  BOOST_TEST(made[3].answer->has_value());
+  BOOST_TEST(!made[2].answer.has_value());
+  server.resume();
+  BOOST_REQUIRE(run_until(context, [&] { return made[0].answer.has_value() && made[2].answer.has_value(); }));
+  BOOST_TEST(two.in_use() == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

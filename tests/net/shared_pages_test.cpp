@@ -150,4 +150,18 @@ BOOST_AUTO_TEST_CASE(a_page_that_fails_fails_for_all_who_wait_for_it) {
   BOOST_TEST(service.body(4) == "2");
 }
 
+BOOST_AUTO_TEST_CASE(a_page_that_is_not_begun_before_a_stop_fails_for_all_who_wait_for_it) {
+  maker_of_pages service;
+  service.asks("first");
+  BOOST_REQUIRE(service.has_begun());
+  for (int i = 0; i < 3; ++i) service.asks("metrics");
+  service.beside->close();
+  service.may_go_on.set_value();
+  service.lane.run();
+
+  BOOST_TEST(service.made == 1);
+  BOOST_TEST(service.body(0) == "1");
+  BOOST_TEST(service.failures == 3U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,12 @@
 // Batches of POST /quota/events of one server, one after the other.
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "core/catalog.hpp"
@@ -32,6 +34,25 @@ struct told_batch {
   std::string body;
   net::json_tree tree;
   net::usage_batch batch;
+};
+
+/// A body of POST /events with so many batches without events, read.
+struct told_batches {
+  explicit told_batches(std::size_t count) : body(R"({"batches":[)") {
+    for (std::size_t i = 1; i <= count; ++i) {
+      if (i != 1) body += ',';
+      body += R"({"instance_id":"a","incarnation":1,"event_type":"store","entries":[],"seq":)" + std::to_string(i) + "}";
+    }
+    body += "]}";
+    net::field_faults faults;
+    BOOST_REQUIRE(!tree.parse(body));
+    net::read_event_batches(tree.root(), all, faults);
+    BOOST_REQUIRE(faults.empty());
+  }
+
+  std::string body;
+  net::json_tree tree;
+  net::event_batches all;
 };
 
 /// The coordinator's lane, which does something only when it is told to settle.
@@ -76,6 +97,28 @@ BOOST_FIXTURE_TEST_CASE(what_a_server_tells_next_waits_for_the_whole_of_what_it_
   BOOST_TEST(recorded == 2U);
   BOOST_TEST(context.tables.usage.size() == 2U);
   BOOST_TEST(!context.event_turns.are_taken());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_request_of_very_many_batches_leaves_the_lane_to_others_in_between, turns_fixture) {
+  // A body of 64 MiB has room for half a million of them, and heartbeats would wait for all.
+  constexpr std::size_t count = 20'000;
+  const told_batches many(count);
+  std::optional<std::uint64_t> applied_meanwhile;
+  asio::post(lanes.at(0).context, [&] {
+    asio::co_spawn(lanes.at(0).context, net::record_event_batches(context, lanes.at(0), many.all),
+                   [this](std::exception_ptr failed, const net::http_reply&) {
+                     BOOST_TEST(!failed);
+                     ++recorded;
+                   });
+    asio::post(lanes.at(0).context, [&] { applied_meanwhile = context.tables.fence.counts().applied; });
+  });
+  settle();
+
+  BOOST_TEST(recorded == 1U);
+  BOOST_TEST(context.tables.fence.counts().applied == count);
+  BOOST_REQUIRE(applied_meanwhile.has_value());
+  BOOST_TEST(*applied_meanwhile > 0U);
+  BOOST_TEST(*applied_meanwhile < count / 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

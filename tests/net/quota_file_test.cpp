@@ -1,0 +1,110 @@
+// Saves that go wrong in ways no disk does, and what becomes of those that come with and after them.
+#include "net/quota_file.hpp"
+
+#include <atomic>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/net/eventually.hpp"
+
+BOOST_AUTO_TEST_SUITE(quota_files)
+
+namespace {
+
+using namespace kvc;
+namespace asio = boost::asio;
+
+/// What a save came to.
+struct outcome {
+  bool has_ended = false;
+  bool was_given_up = false;  ///< it threw
+  std::optional<std::string> failed;
+};
+
+/// A file whose writing fails by an exception the first few times. Nothing reaches the disk.
+struct file_fixture {
+  asio::io_context lane{1};
+  core::quota_table quotas;
+  std::atomic<int> tries{0};
+  std::atomic<int> last_failing{0};  ///< which of the tries throw
+  std::vector<std::string> written;  ///< touched on the writer's thread, and by the test when nothing is under way
+  net::quota_file file{lane.get_executor(), "/nowhere/quotas.json", [this](const std::string&, const std::string& text) {
+                         if (++tries <= last_failing) throw std::bad_alloc();
+                         written.push_back(text);
+                         return std::optional<std::string>();
+                       }};
+
+  void save(outcome& into, asio::cancellation_slot slot = {}) {
+    const auto told = [this, &into]() -> asio::awaitable<void> { into.failed = co_await file.save(quotas); };
+    asio::co_spawn(lane, told, asio::bind_cancellation_slot(slot, [&into](const std::exception_ptr& thrown) {
+                     into.has_ended = true;
+                     into.was_given_up = thrown != nullptr;
+                   }));
+  }
+  [[nodiscard]] bool ends(const outcome& which) {
+    return test::run_until(lane, [&] { return which.has_ended; });
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_save_that_throws_fails_for_those_it_was_for_and_the_next_one_works, file_fixture) {
+  // The second writes for the third as well, which came while the first one wrote.
+  last_failing = 2;
+  outcome first;
+  outcome second;
+  outcome third;
+  save(first);
+  save(second);
+  save(third);
+  BOOST_REQUIRE(ends(first));
+  BOOST_REQUIRE(ends(second));
+  BOOST_REQUIRE(ends(third));
+  for (const outcome* each : {&first, &second, &third}) {
+    BOOST_TEST(each->failed.has_value());
+    BOOST_TEST(!each->was_given_up, "it is an answer");
+  }
+  BOOST_TEST(tries.load() == 2);
+  BOOST_TEST(file.failures() == 2U);
+
+  outcome next;
+  save(next);
+  BOOST_REQUIRE(ends(next));
+  BOOST_TEST(!next.failed.has_value());
+  BOOST_TEST(written.size() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_save_whose_caller_is_cancelled_is_done_by_those_who_wait, file_fixture) {
+  // More quotas than are written down in one turn, so that the first save is under way when its caller goes.
+  for (int i = 0; i < 20'000; ++i) BOOST_REQUIRE(quotas.set("salt-" + std::to_string(i), 1024.0).has_value());
+  asio::cancellation_signal leave;
+  outcome gone;
+  outcome waiting;
+  save(gone, leave.slot());
+  save(waiting);
+  asio::post(lane, [&] { leave.emit(asio::cancellation_type::terminal); });
+  BOOST_REQUIRE(ends(waiting));
+  BOOST_REQUIRE(ends(gone));
+  BOOST_TEST(gone.was_given_up);
+  BOOST_TEST(!waiting.failed.has_value());
+  BOOST_TEST(file.failures() == 0U);
+
+  outcome next;
+  save(next);
+  BOOST_REQUIRE(ends(next));
+  BOOST_TEST(!next.failed.has_value());
+  BOOST_TEST(written.size() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
