@@ -51,6 +51,8 @@ class replay_fsm {
   [[nodiscard]] action start();
   /// A reply with this number has come. After `apply`, ask `is_complete()`: true means the range is full and no further reply is needed.
   [[nodiscard]] action on_batch(seqno number);
+  /// The batch before the one asked for has come, which was wanted as well to see whose answer it is. What follows is as the first of it.
+  void on_batch_before() { answered_ = true; }
   /// The end marker has come.
   [[nodiscard]] action on_end();
   /// No reply in time, or the socket failed.

@@ -28,9 +28,9 @@ struct stream_totals {
 
 /// A fact worth a line in the log.
 struct stream_fact {
-  enum class kind : std::uint8_t { gap, replay_ended, lost, doubted, unproven, restarted, failed, silence_evicts };
+  enum class kind : std::uint8_t { gap, replay_ended, lost, doubted, unproven, restarted, failed, silence_evicts, foreign };
   kind what{};
-  seqno from{};                   ///< gap, replay_ended, lost: of the range; restarted, unproven, failed: last applied
+  seqno from{};                   ///< gap, replay_ended, lost: of the range; foreign: the batch that tells; else: last applied
   std::optional<seqno> to = {};   ///< absent: without end
   std::uint64_t applied = 0;      ///< replay_ended
   std::uint64_t lost = 0;         ///< replay_ended

@@ -37,12 +37,15 @@ stream_fsm::step stream_fsm::next() const {
 
 stream_state stream_fsm::state() const {
   if (is_silent_) return stream_state::stale;
-  if (forget_ == reason::restart || forget_ == reason::failure || is_verifying()) return stream_state::recovering;
+  if (forget_ == reason::restart || forget_ == reason::failure || forget_ == reason::foreign || is_verifying() ||
+      is_held_contradicted_)
+    return stream_state::recovering;
   const bool is_only_looking = is_tail_check_ && recovery_ && recovery_->applied_count() == 0;
   if (recovery_ && !is_only_looking) return is_settled_ ? stream_state::recovering : stream_state::catching_up;
   if (!is_settled_) return stream_state::joining;
   if (must_catch_up_ && (is_connected_ || was_interrupted_)) return stream_state::recovering;
-  return totals_.missing != 0 || totals_.unproven != 0 || is_evicted_ ? stream_state::incomplete : stream_state::whole;
+  if (totals_.missing != 0 || totals_.unproven != 0 || is_evicted_) return stream_state::incomplete;
+  return before_break_ && is_connected_ ? stream_state::recovering : stream_state::whole;
 }
 
 std::uint64_t stream_fsm::behind() const {
@@ -65,7 +68,10 @@ void stream_fsm::on_live(seqno number, std::span<const std::byte> bytes, time_po
 void stream_fsm::decide(time_point now) {
   phase_ = phase::listening;
   if (!held_) return listen(now);
-  if (suspect_ && is_connected_ && can_replay(now)) {  // without a connection it is from before the break
+  // Without a connection it is from before the break. Who has not been asked, or did not answer, may be after all where it leaves a hole.
+  const bool is_unproven_hole = before_break_ && *held_ > cursor_.next();
+  if ((suspect_ || is_unproven_hole) && is_connected_ && can_replay(now)) {
+    if (!suspect_) suspect_ = before_break_;
     phase_ = phase::verify_request;
     return;
   }
@@ -74,18 +80,14 @@ void stream_fsm::decide(time_point now) {
   switch (seen.what) {
     case verdict::contiguous:
       must_catch_up_ = false;
+      if (is_connected_ && !suspect_) recognise();
       phase_ = phase::live_in_hand;
       return;
     case verdict::duplicate:
-      ++totals_.duplicates;
-      held_.reset();
-      return listen(now);
+      return compare_duplicate(now);
     case verdict::restart:
-      if (was_applied({*held_, batch_digest(held_bytes_)})) {  // sent twice, or late: a new incarnation has other times in its batches
-        ++totals_.duplicates;
-        held_.reset();
-        return listen(now);
-      }
+      // Sent twice, or late: a new incarnation has other times in its batches.
+      if (was_applied({*held_, batch_digest(held_bytes_)})) return drop_duplicate(now);
       tell({.what = fact::kind::restarted, .from = cursor_.newest_applied().value_or(seqno{}), .because = "the sequence went back"});
       if (suspect_ && !is_connected_) {  // it came before the break: whoever published it has gone as well, and more of it may wait
         held_.reset();
@@ -96,6 +98,10 @@ void stream_fsm::decide(time_point now) {
       if (suspect_ && !is_connected_) {  // whoever answers now may be another one; it is asked for when that is known
         interrupt();
         return listen(now);
+      }
+      if (before_break_ && is_connected_) {
+        tell({.what = fact::kind::restarted, .from = before_break_->number, .because = "it was away, and left a hole nobody explains"});
+        return begin_generation(reason::restart);
       }
       if (cursor_.newest_applied()) {
         ++totals_.gaps;
@@ -121,7 +127,7 @@ void stream_fsm::on_quiet(time_point now) {
   if (!is_connected_ || !can_replay(now)) return;
   if (suspect_) {
     phase_ = phase::verify_request;
-  } else if (must_catch_up_) {
+  } else if (must_catch_up_ && may_ask_for_all()) {
     recover(cursor_.next(), std::nullopt, now);
   } else if (is_tail_unchecked_ && rules_.tail_check.count() != 0 && now >= next_tail_check_) {
     check_tail(now);
@@ -154,9 +160,11 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   if ((has_turned || has_broken) && phase_ == phase::listening) wake_at_ = std::min(wake_at_, now + rules_.idle_check / 2);
   if (!has_broken) return;
   // The last batch before the first break counts: what came since may be another publisher's.
-  if (last_ && !suspect_) {
-    if (rules_.has_replay) suspect_ = last_;
-  } else if (!last_) {
+  is_endpoint_proven_ = false;
+  if (last_) {
+    if (!before_break_) before_break_ = last_;
+    if (rules_.has_replay) suspect_ = before_break_;
+  } else {
     must_catch_up_ = true;
     wants_fresh_transport_ = true;  // nothing could tell the batches that wait from those of a successor
   }
@@ -166,50 +174,23 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   }
 }
 
-/// Whether another publisher can have started, and published all the numbers up to our cursor, while we could not hear: then its next
-/// batch continues our count as if nothing had happened. An old stream's count is out of reach, so a short break costs it nothing.
-bool stream_fsm::could_succeed_unseen(std::chrono::nanoseconds absence) const {
-  if (!cursor_.newest_applied()) return false;
-  const double needed_s = static_cast<double>(cursor_.newest_applied()->get()) / rules_.fastest_publisher;
-  return needed_s <= std::chrono::duration<double>(absence).count();
-}
-
-void stream_fsm::on_standing(time_point when) {
-  if (is_connected_ && !away_since_) stood_at_ = std::max(stood_at_, when);
-}
-
-void stream_fsm::end_absence(time_point now) {
-  stood_at_ = now;
-  if (!away_since_) return;
-  may_be_another_ = may_be_another_ || could_succeed_unseen(now - *away_since_);
-  away_since_.reset();
-  if (!rules_.has_replay && may_be_another_) go_on_unproven();
-}
-
-/// Somebody is there, and whether it is the publisher of what we hold nobody can tell.
-void stream_fsm::go_on_unproven() {
-  may_be_another_ = false;
-  was_interrupted_ = false;
-  wants_fresh_transport_ = true;  // what waits may be of either
-  held_.reset();
-  ++totals_.unproven;
-  tell({.what = fact::kind::unproven, .from = cursor_.newest_applied().value_or(seqno{})});
-  doubt();
-}
-
 bool stream_fsm::takes_followers() const {
-  return phase_ == phase::live_in_hand && forget_ == reason::none && !wants_fresh_transport_ && !suspect_;
+  return phase_ == phase::live_in_hand && forget_ == reason::none && !wants_fresh_transport_ && !suspect_ && !is_held_contradicted_;
 }
 
-void stream_fsm::remember(seqno number, std::span<const std::byte> bytes) {
-  cursor_.applied(number);
-  last_ = known_batch{number, batch_digest(bytes)};
+void stream_fsm::remember(const known_batch& what) {
+  cursor_.applied(what.number);
+  last_ = what;
   recent_[recent_count_++ % recent_.size()] = *last_;
   is_tail_unchecked_ = true;  // from a replay as well: what stood behind it may have been dropped on the way
 }
 
 void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span<const std::span<const std::byte>> followers) {
   assert(followers.empty() || (what.is_readable && takes_followers()));
+  if (phase_ == phase::live_in_hand && std::exchange(is_held_contradicted_, false)) {
+    if (what.is_readable) return disown(now);
+    if (*held_ < cursor_.next()) return drop_duplicate(now);
+  }
   const seqno number = phase_ == phase::reply_in_hand ? *in_reply_ : *held_;
   if (phase_ == phase::live_in_hand && !what.is_readable && !are_copies_unreadable_ && can_replay(now)) {
     is_held_unreadable_ = true;
@@ -219,25 +200,29 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
     lose(1);
     tell({.what = fact::kind::lost, .from = number, .to = number});
   }
-  remember(number, phase_ == phase::reply_in_hand ? reply_bytes_ : held_bytes_);
+  const bool is_live = phase_ != phase::reply_in_hand;
+  remember({number, batch_digest(is_live ? held_bytes_ : reply_bytes_), is_live, what.is_readable});
   for (std::size_t i = 0; i < followers.size(); ++i) {
     const seqno follower{number.get() + 1 + i};
     [[maybe_unused]] const auto seen = cursor_.observe_live(follower);
     assert(seen.what == stream_cursor::verdict::kind::contiguous);
-    remember(follower, followers[i]);
+    remember({follower, batch_digest(followers[i])});
   }
   holds_ = true;
   if (what.left_nothing) {
     totals_.missing = 0;
     totals_.unproven = 0;
+    kept_unproven_ = 0;
     is_evicted_ = false;
+    holds_unproven_ = false;
   }
   if (phase_ == phase::reply_in_hand) {
     in_reply_.reset();
+    holds_unproven_ = holds_unproven_ || !is_endpoint_proven_;
     if (!what.is_readable) are_copies_unreadable_ = true;
     phase_ = phase::replay_reply;
     set_patience(now);
-    if (recovery_->is_complete()) {
+    if (recovery_->is_complete() && !has_witness()) {
       perform(replay_fsm::action::finish, now);
     } else if (now >= give_up_at_) {
       perform(recovery_->abandon(), now);
@@ -251,7 +236,8 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
 
 bool stream_fsm::was_applied(const known_batch& which) const {
   const auto end = recent_.begin() + static_cast<std::ptrdiff_t>(std::min(recent_count_, recent_.size()));
-  return std::find(recent_.begin(), end, which) != end;
+  const auto is_it = [&](const known_batch& each) { return each.number == which.number && each.fingerprint == which.fingerprint; };
+  return std::find_if(recent_.begin(), end, is_it) != end;
 }
 
 void stream_fsm::lose(std::uint64_t batches) {
@@ -274,10 +260,18 @@ void stream_fsm::begin_generation(reason why) {
   if (why == reason::restart) ++totals_.restarts;
   totals_.missing = 0;
   totals_.unproven = 0;
+  kept_unproven_ = 0;
+  is_another_life_ = true;
   may_be_another_ = false;
+  was_long_away_ = false;
+  is_endpoint_proven_ = false;
+  is_uncompared_ = false;
   cursor_.reset();
   last_.reset();
   suspect_.reset();
+  before_break_.reset();
+  compared_.reset();
+  is_held_contradicted_ = false;
   recovery_.reset();
   recovery_to_.reset();
   recent_count_ = 0;
@@ -303,6 +297,7 @@ void stream_fsm::on_failure() {
 void stream_fsm::on_forgotten(time_point now) {
   const reason why = std::exchange(forget_, reason::none);
   holds_ = false;
+  holds_unproven_ = false;
   if (why == reason::doubt) {  // goes on with what was in hand
     if (phase_ == phase::listening) listen(now);
     return;

@@ -33,10 +33,12 @@ namespace kvc::core {
 /// batch nobody can read is a gap of one: its copy in the replay may be sound. A stream that falls silent is asked now and then whether
 /// its last batch was dropped. A live seqno that goes back is another incarnation of the publisher, unless the batch is one of the last,
 /// byte by byte, and so is one that was away and cannot show the last batch we had from it: a new generation begins, the old blocks leave,
-/// it is read from its beginning. One that was away, cannot be asked, and may be another that has published as many batches unseen: what is
-/// held is doubted like after a loss, and the stream `incomplete`. A replay whose publisher goes away meanwhile is dropped, since
-/// what comes next may be somebody else's. Silence: neither a batch nor a connection for `stale_after` is `stale`; after `evict_after`
-/// the blocks leave and a new generation begins.
+/// it is read from its beginning. One that was away and cannot be asked has to go on with the next number: until it does the stream is
+/// `recovering`, or `incomplete` after an absence of `stale_after`, and a hole is another incarnation. Where another can have published as
+/// many batches unseen, not even that tells: what is held is doubted like after a loss, and the stream `incomplete`. A replay is asked for
+/// a batch we know as well, where there is one; who shows another under its number is not our publisher, and nothing of its answer counts.
+/// A replay whose publisher goes away meanwhile is dropped, since what comes next may be somebody else's. Silence: neither a batch nor a
+/// connection for `stale_after` is `stale`; after `evict_after` the blocks leave and a new generation begins.
 ///
 /// Use: do what `next()` says, tell how it went by the `on_` member named there, and so on; `on_connection` and `on_evicted` at any time
 /// but between a batch and its `on_applied`. The driver keeps the batch in hand. Pure; one lane.
@@ -96,6 +98,9 @@ class stream_fsm {
   void on_standing(time_point when);
   /// Whether what waits in the transport may be of a publisher that has gone, so that it has to be listened to afresh. True once.
   [[nodiscard]] bool take_wants_fresh_transport() { return std::exchange(wants_fresh_transport_, false); }
+  /// Whether what comes next may be of another publisher, or of another life of the same, so that nothing holds that was learnt of how it
+  /// makes its hashes. True once; to be asked before anything else is applied.
+  [[nodiscard]] bool take_is_another_life() { return std::exchange(is_another_life_, false); }
   /// Something went wrong here, in the middle of whatever it was: nothing that is held can be trusted, it is forgotten and read anew over a
   /// fresh transport. At any time.
   void on_failure();
@@ -122,12 +127,12 @@ class stream_fsm {
 
  private:
   enum class phase : std::uint8_t { listening, live_in_hand, verify_request, verify_reply, replay_request, replay_reply, reply_in_hand };
-  enum class reason : std::uint8_t { none, doubt, restart, failure, silence };  ///< why everything is to be forgotten
+  enum class reason : std::uint8_t { none, doubt, restart, failure, silence, foreign };  ///< why everything is to be forgotten
   struct known_batch {
     seqno number{};
     std::uint64_t fingerprint = 0;  ///< the digest of its bytes
-
-    friend bool operator==(const known_batch&, const known_batch&) = default;
+    bool is_live = true;            ///< heard over the live connection, and not only of a replay
+    bool is_sound = true;           ///< it could be read: its bytes are those that were sent
   };
 
   void decide(time_point now);
@@ -141,8 +146,22 @@ class stream_fsm {
   void finish_recovery(replay_outcome how, time_point now);
   void decide_after_recovery(time_point now);
   void interrupt();
+  [[nodiscard]] std::optional<known_batch> overlap() const;
+  [[nodiscard]] std::optional<known_batch> recent_under(seqno number) const;
+  [[nodiscard]] bool may_ask_for_all() const;
+  [[nodiscard]] bool has_witness() const;
+  void on_proof(seqno number, std::span<const std::byte> bytes, time_point now);
+  void end_unknown(time_point now);
   void end_verifying(bool was_answered, time_point now);
   void end_unproven(const char* because, time_point now);
+  void compare_duplicate(time_point now);
+  void contradict();
+  void compare_held(std::span<const std::byte> replayed);
+  void drop_duplicate(time_point now);
+  void prove();
+  void disbelieve(seqno number, time_point now);
+  void distrust(seqno number, time_point now);
+  void disown(time_point now);
   void check_tail(time_point now);
   void set_patience(time_point now);
   [[nodiscard]] bool was_applied(const known_batch& which) const;
@@ -151,8 +170,10 @@ class stream_fsm {
   [[nodiscard]] bool could_succeed_unseen(std::chrono::nanoseconds absence) const;
   void end_absence(time_point now);
   void go_on_unproven();
+  void keep_unproven();
+  void recognise();
   void begin_generation(reason why);
-  void remember(seqno number, std::span<const std::byte> bytes);
+  void remember(const known_batch& what);
   void tell(const fact& what);
 
   stream_rules rules_;
@@ -161,6 +182,7 @@ class stream_fsm {
   reason forget_ = reason::none;
   std::optional<seqno> held_;              ///< the live batch in hand
   std::span<const std::byte> held_bytes_;  ///< of it
+  bool is_held_contradicted_ = false;  ///< a replay has another batch under its number: if it can be read, that was a stranger's
   bool is_held_unreadable_ = false;  ///< it was tried already; a sound copy is being asked for
   std::optional<seqno> in_reply_;    ///< the replayed batch in hand
   std::span<const std::byte> reply_bytes_;
@@ -179,6 +201,14 @@ class stream_fsm {
   time_point next_tail_check_{};
   std::optional<known_batch> last_;     ///< applied last
   std::optional<known_batch> suspect_;  ///< applied last before the connection broke: the publisher has to show it again
+  std::optional<known_batch> before_break_;  ///< the same, until it has shown it or gone on with the next number; set when `suspect_` is
+  std::optional<known_batch> compared_;      ///< the live batch in hand: who has replayed its number is asked to show it
+  bool is_endpoint_proven_ = false;   ///< it has shown a batch that was heard live, since the connection was last told to have broken
+  bool is_distrusted_ = false;        ///< it has answered for another publisher, and shown nothing of ours since
+  bool has_overlap_ = false;          ///< the recovery began with asking for a batch we know
+  bool is_uncompared_ = false;        ///< a replay brought batches, and nothing has told whose they are
+  bool holds_unproven_ = false;       ///< some of what is held was replayed, and nothing has told since that the endpoint is ours
+  bool is_another_life_ = false;
   bool must_catch_up_ = true;           ///< something before the next live batch may be missing, and nothing tells how much
   bool was_interrupted_ = false;        ///< and some of it is known to be missing
   bool is_settled_ = false;             ///< it is known what came before the cursor
@@ -188,12 +218,14 @@ class stream_fsm {
   bool is_connected_ = false;
   bool is_silent_ = false;
   bool wants_fresh_transport_ = false;
-  bool has_answered_ = false;      ///< the replay endpoint, at least once
+  bool has_answered_ = false;      ///< the replay endpoint, at least once, and for nobody else since
   std::size_t unanswered_proofs_ = 0;
   std::uint64_t disconnects_ = 0;
   time_point stood_at_;                   ///< when the connection was last seen to stand
   std::optional<time_point> away_since_;  ///< it has broken, and not been seen to stand since
   bool may_be_another_ = false;           ///< who came back, and nothing but a proof can tell
+  bool was_long_away_ = false;            ///< who came back: for `stale_after`
+  std::uint64_t kept_unproven_ = 0;       ///< of the unproven absences, those whose blocks were kept for the next number to tell
   time_point last_sign_;  ///< last batch, or last moment with a connection
   time_point wake_at_;
   time_point no_replay_before_{};  ///< the replay endpoint did not answer: leave it alone until then

@@ -1,4 +1,4 @@
-// The half of stream_fsm that asks for batches: recovery of what is missing, and proof of who is asked.
+// The part of stream_fsm that asks for batches: recovery of what is missing.
 #include <algorithm>
 #include <utility>
 
@@ -31,16 +31,14 @@ void stream_fsm::recover(seqno from, std::optional<seqno> to, time_point now) {
   recovery_lost_ = 0;
   recovery_listed_ = 0;
   give_up_at_ = now + rules_.longest_replay;
+  has_overlap_ = overlap().has_value();
   perform(recovery_->start(), now);
 }
 
 seqno stream_fsm::request_from() const {
-  if (!recovery_) return suspect_->number;
-  // Who never marks the end of an answer says nothing at all when there is nothing. It is asked for what we had last as well, so that there
-  // is an answer, and silence behind it is its end.
-  const seqno from = recovery_->request_from();
-  const bool is_for_all_else = !recovery_to_ && !is_tail_check_ && recovery_->applied_count() == 0;
-  return is_for_all_else && last_ && last_->number.get() + 1 == from.get() ? last_->number : from;
+  if (!recovery_) return compared_ ? compared_->number : suspect_->number;
+  const auto known = overlap();
+  return known ? known->number : recovery_->request_from();
 }
 
 /// A publisher that drops its last batch and then has nothing to say would leave us wrong for ever. One short question.
@@ -53,13 +51,14 @@ void stream_fsm::check_tail(time_point now) {
   recovery_lost_ = 0;
   recovery_listed_ = 0;
   give_up_at_ = now + rules_.longest_replay;
+  has_overlap_ = overlap().has_value();
   perform(recovery_->start(), now);
 }
 
 /// How long the next batch of the answer may take, whatever else comes meanwhile. A look at the tail must not hold up live batches for
 /// long.
 void stream_fsm::set_patience(time_point now) {
-  const bool is_short = (is_tail_check_ && recovery_->applied_count() == 0) || recovery_->is_second_look();
+  const bool is_short = (is_tail_check_ && recovery_->applied_count() == 0) || recovery_->is_second_look() || recovery_->is_complete();
   wake_at_ = std::min(now + (is_short ? std::min(rules_.replay_timeout, rules_.idle_check) : rules_.replay_timeout), give_up_at_);
 }
 
@@ -77,6 +76,7 @@ void stream_fsm::perform(replay_fsm::action what, time_point now) {
       phase_ = phase::replay_reply;
       return;
     case replay_fsm::action::finish:
+      if (is_distrusted_ && recovery_->applied_count() != 0) return disbelieve(recovery_from_, now);  // nothing has shown that it is ours
       if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
       return finish_recovery(
           recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial, now);
@@ -105,20 +105,22 @@ void stream_fsm::count_recovery(replay_outcome how) {
 
 void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
   const bool was_idle_look = std::exchange(is_tail_check_, false) && recovery_->applied_count() == 0 && recovery_->lost_count() == 0;
-  if (!was_idle_look) count_recovery(how);
+  const bool is_ours = how != replay_outcome::unanswered && how != replay_outcome::foreign;
+  if (!was_idle_look || how == replay_outcome::foreign) count_recovery(how);
+  if (is_ours && !recovery_to_ && recovery_->applied_count() != 0 && !is_endpoint_proven_) is_uncompared_ = true;
   if (recovery_to_) cursor_.applied(*recovery_to_);
   if (recovery_->is_end_proven()) is_tail_unchecked_ = false;
   if (was_idle_look && how != replay_outcome::complete) {  // too short a question to tell that nobody is there
     is_tail_unchecked_ = true;
     next_tail_check_ = now + rules_.replay_pause;
-  } else if (how == replay_outcome::unanswered) {
+  } else if (!is_ours) {
     no_replay_before_ = now + rules_.replay_pause;
   } else {
     must_catch_up_ = false;
     was_interrupted_ = false;
     has_answered_ = true;
   }
-  if (how != replay_outcome::unanswered || cursor_.newest_applied()) is_settled_ = true;
+  if (is_ours || cursor_.newest_applied()) is_settled_ = true;
   recovery_.reset();
   recovery_to_.reset();
   in_reply_.reset();
@@ -129,11 +131,7 @@ void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
 void stream_fsm::decide_after_recovery(time_point now) {
   if (std::exchange(is_held_unreadable_, false)) held_.reset();
   if (!held_) return listen(now);
-  if (*held_ < cursor_.next()) {
-    ++totals_.duplicates;
-    held_.reset();
-    return listen(now);
-  }
+  if (*held_ < cursor_.next()) return drop_duplicate(now);
   must_catch_up_ = false;
   phase_ = phase::live_in_hand;
 }
@@ -151,6 +149,8 @@ void stream_fsm::interrupt() {
   recovery_to_.reset();
   in_reply_.reset();
   held_.reset();
+  is_held_contradicted_ = false;
+  compared_.reset();
   is_held_unreadable_ = false;
 }
 
@@ -176,11 +176,18 @@ void stream_fsm::on_requested(bool is_sent, time_point now) {
 }
 
 void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_point now) {
-  if (is_verifying()) {
-    if (number < suspect_->number) return on_reply_noise(now);
-    const bool is_same = number == suspect_->number && batch_digest(bytes) == suspect_->fingerprint;
-    if (is_same) return end_verifying(true, now);
-    return end_unproven("it does not know the last batch any more", now);
+  if (is_verifying()) return on_proof(number, bytes, now);
+  if (held_ == number && !is_held_unreadable_) {
+    compare_held(bytes);
+  } else if (const auto known = recent_under(number)) {
+    if (known->fingerprint != batch_digest(bytes)) return disbelieve(number, now);
+    if (known->is_live) prove();
+  } else if (is_distrusted_ && !has_witness() && number >= recovery_->request_from()) {
+    return disbelieve(number, now);
+  }
+  if (const auto before = overlap(); before && number == before->number) {
+    recovery_->on_batch_before();
+    return on_reply_noise(now);
   }
   in_reply_ = number;
   reply_bytes_ = bytes;
@@ -191,7 +198,7 @@ void stream_fsm::on_reply(seqno number, std::span<const std::byte> bytes, time_p
 
 void stream_fsm::on_reply_end(time_point now) {
   if (!is_verifying()) return perform(recovery_->on_end(), now);
-  end_unproven("it does not know the last batch any more", now);
+  end_unknown(now);
 }
 
 void stream_fsm::on_reply_noise(time_point now) {
@@ -203,38 +210,6 @@ void stream_fsm::on_reply_silence(time_point now) {
   if (is_verifying()) return end_verifying(false, now);
   const bool is_only_looking = is_tail_check_ && recovery_->applied_count() == 0;
   perform(now < give_up_at_ && !is_only_looking ? recovery_->on_silence() : recovery_->abandon(), now);
-}
-
-void stream_fsm::end_verifying(bool was_answered, time_point now) {
-  if (was_answered) {
-    has_answered_ = true;
-    unanswered_proofs_ = 0;
-    may_be_another_ = false;
-    suspect_.reset();
-    must_catch_up_ = true;  // what it published while it could not be heard, should no live batch come that tells
-  } else if (has_answered_) {
-    // It could prove itself, and does not: better to read it once more than to believe what may be gone.
-    if (++unanswered_proofs_ >= rules_.replay.attempts) return end_unproven("it does not answer for the last batch", now);
-    phase_ = phase::verify_request;
-    return;
-  } else {
-    no_replay_before_ = now + rules_.replay_pause;
-    if (may_be_another_ || was_interrupted_) go_on_unproven();
-    suspect_.reset();  // to ask again after each pause would keep live batches waiting for ever, and the batch leaves the endpoint's buffer
-    must_catch_up_ = false;  // nobody will say what was missed: a hole before the next live batch does, or the doubt has to do
-  }
-  phase_ = phase::listening;
-  decide(now);
-}
-
-/// The publisher is another one. What has come meanwhile, and the batch in hand, may be of either.
-void stream_fsm::end_unproven(const char* because, time_point now) {
-  unanswered_proofs_ = 0;
-  tell({.what = fact::kind::restarted, .from = suspect_->number, .because = because});
-  held_.reset();
-  wants_fresh_transport_ = true;
-  begin_generation(reason::restart);
-  wake_at_ = now + rules_.idle_check;
 }
 
 }  // namespace kvc::core

@@ -34,6 +34,7 @@ std::string_view to_string(replay_outcome outcome) noexcept {
     case replay_outcome::partial: return "partial";
     case replay_outcome::unanswered: return "unanswered";
     case replay_outcome::interrupted: return "interrupted";
+    case replay_outcome::foreign: return "foreign";
   }
   return "unknown";
 }

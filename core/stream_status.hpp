@@ -19,7 +19,7 @@ enum class stream_state : std::uint8_t {
   joining,      ///< registered, or begun again; nothing is known yet
   catching_up,  ///< the replay of what was published before we listened is running
   whole,        ///< every batch up to the cursor is applied
-  recovering,   ///< a gap is being replayed, a publisher that was away is asked who it is, or the blocks of one that restarted leave
+  recovering,   ///< a gap is replayed, one that was away has not shown yet who it is, or the blocks of one that restarted leave
   incomplete,   ///< batches are lost or may be, or blocks were evicted: answers miss blocks of this worker or, where kept, overstate them
   stale,        ///< neither a batch nor a connection for longer than allowed
   stopped,      ///< unregistered; its blocks are leaving
@@ -42,8 +42,9 @@ enum class replay_outcome : std::uint8_t {
   partial,      ///< answered, and some batches of the range are lost, or may be, as nothing marked the end
   unanswered,   ///< no answer at all
   interrupted,  ///< the connection broke meanwhile; what is still missing is asked for again
+  foreign,      ///< the endpoint answers for another publisher: nothing of its answer counts
 };
-inline constexpr std::size_t replay_outcome_count = 4;
+inline constexpr std::size_t replay_outcome_count = 5;
 
 [[nodiscard]] std::string_view to_string(stream_state state) noexcept;
 [[nodiscard]] std::string_view to_string(replay_outcome outcome) noexcept;

@@ -230,6 +230,7 @@ asio::awaitable<void> stream_listener::listen() {
     }
     if (stopping_) co_return;
     news_.show(machine_);
+    if (machine_.take_is_another_life()) service_->recipe->reset();
     const bool wants_fresh_transport = machine_.take_wants_fresh_transport();
     if (std::exchange(wants_another_socket_, false) || wants_fresh_transport) {
       drop_transport();
@@ -250,7 +251,6 @@ asio::awaitable<void> stream_listener::forget() {
   if (machine_.is_doubting()) {
     core::stream_status::add(service_->status->doubted, dropped);
   } else {
-    service_->recipe->reset();
     sink_.begin_anew();
   }
   now_ = clock::now();

@@ -182,6 +182,11 @@ void stream_news::tell(const core::stream_fsm::fact& what) {
     case kind::failed:
       return log::warn(log::module::stream, "blocks dropped, they are read anew",
                        {instance, tenant, rank, {"last_seqno", what.from.get()}});
+    case kind::foreign:
+      return log::warn(
+          log::module::stream,
+          "replay endpoint answers for another publisher, nothing of it counts: see whose port it is now, or register the right one",
+          {instance, tenant, rank, {"replay_endpoint", service_->registration.replay_endpoint}, {"seqno", what.from.get()}});
     case kind::silence_evicts:
       return log::warn(log::module::stream, "blocks dropped, the publisher is silent",
                        {instance, tenant, rank, {"seqno", what.from.get()}});

@@ -134,7 +134,8 @@ struct story {
       for (driven* each : all) each->queue.push_back({number, source.bytes(number), source.spoils(number), source.clears(number)});
     }
     const std::uint64_t seed = random();
-    for (driven* each : all) each->settle(source, seed, now);
+    const bool is_strange = below(8) == 0;  // somebody else has the replay endpoint
+    for (driven* each : all) each->settle(is_strange ? publisher{source.incarnation + 1'000, source.next + 5} : source, seed, now);
   }
 };
 

@@ -180,12 +180,14 @@ BOOST_FIXTURE_TEST_CASE(a_publisher_that_does_not_prove_itself_is_read_anew, joi
 BOOST_FIXTURE_TEST_CASE(without_replays_a_successor_that_continues_the_count_is_not_taken_for_its_predecessor, gone_without_replays) {
   // It has published unseen as many batches as we had of the one before; its next number is the one we wait for (chaos seed 20263499).
   BOOST_TEST(depth(tokens_from(0, 1)) == 1U);  // away is not gone
+  BOOST_TEST(!service()->recipe->sample().roots.empty());
   const std::uint64_t held = service()->status->last_seqno.load() + 1;
   fake_publisher reborn(engine, context, {.endpoint = engine_1.endpoint(), .replay_endpoint = engine_1.replay_endpoint()});
   for (std::uint64_t i = 0; i < held; ++i) reborn.lose_forever();
 
   BOOST_REQUIRE(eventually([&] { return service()->status->unproven.load() == 1; }));
   BOOST_TEST(eventually([&] { return depth(tokens_from(0, 1)) == 0; }));
+  BOOST_TEST(eventually([&] { return service()->recipe->sample().roots.empty(); }));  // its names are not held against the successor's
   BOOST_TEST(eventually([&] {
     reborn.publish(stored_payload({7}, {}, tokens_from(700, 1)));
     return depth(tokens_from(700, 1)) == 1;

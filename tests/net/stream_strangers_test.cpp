@@ -1,4 +1,5 @@
 // Streams beside somebody who does not keep to the protocol: at the publisher's port before it came, at our own, or the publisher itself.
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -95,6 +96,31 @@ BOOST_FIXTURE_TEST_CASE(who_was_at_the_port_before_the_publisher_does_not_keep_t
 
   fake_publisher publisher(engine, context, {.endpoint = at_port(port)});
   BOOST_TEST(eventually([&] { return service()->status->connection.load() == connection_state::connected; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_replay_endpoint_of_another_publisher_fills_no_gap, stream_fixture) {
+  // Its batches have our numbers, and blocks that our engine never had.
+  fake_publisher publisher(engine, context, {});
+  fake_publisher neighbour(engine, context, {});
+  auto wanted = registration(publisher);
+  wanted.replay_endpoint = neighbour.replay_endpoint();
+  BOOST_REQUIRE(await(fleet.add(wanted)));
+  std::uint64_t published = 0;
+  BOOST_REQUIRE(eventually([&] {  // until the subscription has arrived
+    publisher.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+    ++published;
+    return depth(tokens_from(0, 1)) == 1;
+  }));
+  for (std::uint64_t i = 0; i <= published; ++i) neighbour.publish(stored_payload({70 + i}, {}, tokens_from(700, 1)));
+
+  publisher.lose_live(stored_payload({2}, 1, tokens_from(4, 1)));
+  publisher.publish(stored_payload({3}, {}, tokens_from(8, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(8, 1)) == 1 && state() == stream_state::incomplete; }));
+  BOOST_TEST(depth(tokens_from(700, 1)) == 0U);
+  constexpr auto foreign = static_cast<std::size_t>(kvc::core::replay_outcome::foreign);
+  BOOST_TEST(service()->status->replays_by_outcome[foreign].load() >= 1U);
+  BOOST_TEST(service()->status->restarts.load() == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_calls_at_our_port_and_says_nothing_sensible_is_not_the_publisher, stream_fixture) {
