@@ -143,7 +143,8 @@ bool reblocker::look_again(page& which, const std::optional<engine_hash>& parent
   } else if (!now.place && now.behind == which.begins.behind) {
     now.place = which.begins.place;
   }
-  if (now.behind != which.begins.behind || now.borrowed != which.begins.borrowed) {
+  const bool stands_elsewhere = now.place && which.begins.place && now.place != which.begins.place;  // the page before has been moved
+  if (stands_elsewhere || now.behind != which.begins.behind || now.borrowed != which.begins.borrowed) {
     move(which, parent, now, tokens, tally);
     return true;
   }

@@ -99,18 +99,19 @@ BOOST_AUTO_TEST_CASE(a_known_chunk_stays_where_it_is_with_what_hangs_behind_it) 
 
 BOOST_AUTO_TEST_CASE(other_tokens_are_another_page) {
   // Names of contents only, or of a publisher that has lost count: the newest telling counts.
+  const words prompt{1, 2, 3, 4, 11, 12, 13, 14, 15, 16, 17, 18};
   for (const std::optional<std::uint64_t> parent : {std::optional<std::uint64_t>{}, std::optional(nobody)}) {
     page_stream at;
     at.page(1, {}, {1, 2});
     at.page(2, 1, {3, 4});
-    at.page(3, 2, {5, 6, 7, 8});  // whole blocks, no tokens kept
+    at.page(3, 2, {11, 12, 13, 14, 15, 16, 17, 18});  // whole blocks, so that no tokens are kept
     at.page(2, parent, {30, 40});
-    BOOST_TEST(at.reach({1, 2, 3, 4}) == 0U);
+    BOOST_TEST(at.reach(prompt) == 0U);
     at.page(2, 1, {3, 4});
-    BOOST_TEST(at.reach({1, 2, 3, 4, 5, 6, 7, 8}) == 2U);
-    at.page(3, parent, {5, 6, 7, 80});
-    BOOST_TEST(at.reach({1, 2, 3, 4, 5, 6, 7, 8}) == 1U);
-    BOOST_TEST(at.reach({5, 6, 7, 80}) == (parent ? 0U : 1U));
+    BOOST_TEST(at.reach(prompt) == 3U);
+    at.page(3, parent, {11, 12, 13, 14, 15, 16, 17, 80});
+    BOOST_TEST(at.reach(prompt) == 1U);
+    BOOST_TEST(at.reach({11, 12, 13, 14, 15, 16, 17, 80}) == (parent ? 0U : 2U));
     at.remove({1, 2, 3});
     BOOST_TEST(at.applier->names() == 0U);
     BOOST_TEST(at.applier->orphans() == 0U);
