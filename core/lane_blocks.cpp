@@ -8,6 +8,7 @@
 
 #include "core/block_hasher.hpp"
 #include "core/bring_near.hpp"
+#include "core/copy_count.hpp"
 #include "core/quiescence.hpp"
 #include "core/run_visits.hpp"
 
@@ -308,8 +309,7 @@ bool lane_blocks::put_odd(engine_hash name, copies& all, const copy& what, apply
   const auto same =
       std::ranges::find_if(all, [&](const copy& each) { return each.medium == now.medium && is_same_block(each.where, now.where); });
   if (same != all.end()) {
-    const auto room = std::numeric_limits<std::uint32_t>::max() - same->count;
-    now.count = options_.copy_counting ? same->count + std::min(now.count, room) : 1;
+    now.count = options_.copy_counting ? sum_of_copies(same->count, what.count) : 1;
     now.where = same->where;  // the block may be known in two ways; it is held in the first one
     all.erase(same);
     ++tally.repeated;

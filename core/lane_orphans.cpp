@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/copy_count.hpp"
 #include "core/lane_blocks.hpp"
 #include "core/quiescence.hpp"
 #include "core/run_visits.hpp"
@@ -185,7 +186,7 @@ void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, 
   if (same == media.end()) {
     media.emplace_back(medium, 1);
   } else if (options_.copy_counting) {
-    ++same->second;
+    same->second = sum_of_copies(same->second, 1);
   }
 }
 

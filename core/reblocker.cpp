@@ -1,10 +1,10 @@
 #include "core/reblocker.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/block_hasher.hpp"
+#include "core/copy_count.hpp"
 #include "core/mixed_bits.hpp"
 
 namespace kvc::core {
@@ -46,15 +46,8 @@ bool reblocker::add_copy(page& to, medium_id medium) const {
     to.copies.emplace_back(medium, 1);
     return true;
   }
-  if (copy_counting_) ++held->second;
+  if (copy_counting_) held->second = sum_of_copies(held->second, 1);
   return false;
-}
-
-bool reblocker::may_be_same(const page& known, const page_stretch& from, const std::optional<engine_hash>& parent) {
-  if (known.home != from.home || known.size != from.page_tokens) return false;
-  if (known.parent == parent) return true;
-  const bool is_elsewhere = known.copies.size() > 1 || !is_on(known, from.medium);
-  return is_elsewhere && (!known.parent || !parent);
 }
 
 bool reblocker::store_some(const page_stretch& pages, std::size_t& next, std::size_t budget, apply_tally& tally) {
@@ -73,11 +66,12 @@ bool reblocker::store_some(const page_stretch& pages, std::size_t& next, std::si
 bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                            std::span<const std::uint32_t> tokens, apply_tally& tally) {
   page* here = pages_.find(name);
-  if (here != nullptr && here->is_held() && !may_be_same(*here, from, parent)) {
+  auto about = retelling::in_place;
+  if (here != nullptr && here->is_held()) about = judge(*here, from, parent, tokens);
+  if (about == retelling::of_another) {
+    for (auto& [medium, count] : here->copies) count = 1;  // all of them go
     const auto held = here->copies;
-    for (const auto& [medium, count] : held) {
-      for (std::uint32_t i = 0; i < count; ++i) (void)remove(name, medium, tally);
-    }
+    for (const auto& [medium, count] : held) (void)remove(name, medium, tally);
     if (!to_settle_.empty()) return false;
     here = pages_.find(name);
   }
@@ -94,7 +88,7 @@ bool reblocker::store_page(engine_hash name, const std::optional<engine_hash>& p
       return true;
     }
   } else {
-    is_passed_on = look_again(*here, parent ? parent : here->parent, tokens, tally);
+    is_passed_on = look_again(*here, about == retelling::behind_told ? parent : here->parent, tokens, tally);
     if (was_evicted(*here)) store_anew(*here, tokens, tally);
   }
   if (!add_copy(*here, from.medium)) {
@@ -112,7 +106,7 @@ void reblocker::store_placeholders(engine_hash name, std::span<const std::pair<m
     (void)store_copy(name, medium, tally);
     auto& held = pages_.find(name)->copies;
     auto& told = std::ranges::find(held, medium, &std::pair<medium_id, std::uint32_t>::first)->second;
-    if (copy_counting_) told += std::min(count - 1, std::numeric_limits<std::uint32_t>::max() - told);
+    if (copy_counting_) told = sum_of_copies(told, count - 1);
   }
   if (!copies.empty()) ++tally.joined;
 }

@@ -40,8 +40,10 @@ struct page_stretch {
 /// the order they come in. A page whose parent is unknown is taken to begin on a boundary of blocks until the parent is told of, and is
 /// taken apart again if it does not; until then it cannot be matched, since its parent's name has no place. Copies are counted here, per
 /// page and medium; lane_blocks sees each block once. A page that is on no medium is known by name only, while others hang behind it. A
-/// name means one page. Told with another place, it is moved there with all of its copies when one of the two tellings knows no parent,
-/// which connectors often leave out; otherwise it is another page, and the newest counts.
+/// name means one page. Told again with the same tokens, and without a parent or behind one that nobody has told of, it keeps the place it
+/// has, since connectors leave parents out and name wrong ones. One that was told of without a parent is moved, with all of its copies,
+/// when a parent is told that has a place: at once by a telling on another medium, or when one that was unknown comes. Otherwise a
+/// telling with another place, or with other tokens, is about another page, and the newest counts.
 /// Everything that may take long is done in parts: one page may hold thousands of blocks, and any number may hang behind it.
 /// Bounds: `most`. Near them, pages are forgotten whose blocks have all been evicted or given up, since some publishers never tell of a
 /// removal; what is beyond is not taken in, and counted. Lane: one owner, that of the blocks.
@@ -100,7 +102,10 @@ class reblocker {
     std::optional<seq_hash> place;      ///< of that block; absent as well where it is not known
     std::uint32_t borrowed = 0;         ///< tokens behind that block and before the page
     bool is_guess = false;              ///< the parent has not been told of, or its own beginning is a guess
+    bool is_doubted = false;            ///< told of as the root, and since then behind a parent whose place is not known yet
 
+    /// Whether a page that begins so must hear of what becomes of its parent.
+    [[nodiscard]] bool hangs_on_parent() const noexcept { return is_guess || is_doubted || borrowed != 0; }
     friend bool operator==(const beginning&, const beginning&) = default;
   };
   struct page {
@@ -125,8 +130,7 @@ class reblocker {
     page* next = nullptr;
 
     [[nodiscard]] bool is_held() const noexcept { return !copies.empty(); }
-    [[nodiscard]] bool is_behind_lender() const noexcept { return begins.is_guess || begins.borrowed != 0; }
-    [[nodiscard]] bool keeps_tokens() const noexcept { return is_behind_lender() || pending != 0; }
+    [[nodiscard]] bool keeps_tokens() const noexcept { return begins.hangs_on_parent() || pending != 0; }
     [[nodiscard]] bool is_waiting() const noexcept { return begins.is_guess && blocks == 0; }
   };
   /// Pages of one lender to be looked at, from `next` on: whether their first blocks stand on a medium, or, without one, where they begin.
@@ -134,13 +138,22 @@ class reblocker {
     page* next = nullptr;
     std::optional<medium_id> medium;
   };
+  /// What another telling of a page that is held is about.
+  enum class retelling : std::uint8_t {
+    in_place,     ///< the page where it is
+    behind_told,  ///< the page, which is to stand behind the parent that is told now, or to wait for that where it is
+    of_another,   ///< another page under its name
+  };
 
   [[nodiscard]] static engine_hash block_name(const page& in, std::uint32_t index) noexcept;
   [[nodiscard]] static std::optional<engine_hash> last_block(const page& of) noexcept;
   [[nodiscard]] static bool is_on(const page& which, medium_id medium) noexcept;
   /// True when the page was not on the medium before.
   [[nodiscard]] bool add_copy(page& to, medium_id medium) const;
-  [[nodiscard]] static bool may_be_same(const page& known, const page_stretch& from, const std::optional<engine_hash>& parent);
+  [[nodiscard]] retelling judge(const page& known, const page_stretch& from, const std::optional<engine_hash>& parent,
+                                std::span<const std::uint32_t> tokens);
+  /// Whether it was told of with other tokens; false as well where nothing is left to tell by.
+  [[nodiscard]] bool has_other_tokens(const page& known, std::span<const std::uint32_t> tokens);
 
   // Where pages begin.
   [[nodiscard]] beginning beginning_behind(const std::optional<engine_hash>& parent, const std::shared_ptr<partition>& home);

@@ -44,6 +44,33 @@ reblocker::beginning reblocker::beginning_behind(const std::optional<engine_hash
   return {.behind = last_block(*before), .place = last, .borrowed = before->pending, .is_guess = is_guess};
 }
 
+bool reblocker::has_other_tokens(const page& known, std::span<const std::uint32_t> tokens) {
+  if (!known.tokens.empty()) return !std::ranges::equal(known.tokens, tokens);
+  // It begins and ends with a block, so its last block, which bears its name, tells of all before it.
+  const std::optional<seq_hash> held = place_of(known.name, known.home.get());
+  if (!held || (known.begins.behind && !known.begins.place)) return false;
+  locals_.clear();
+  hash_blocks(tokens, known.home->key().block_size, known.home->seed(), locals_);
+  std::optional<seq_hash> last = known.begins.place;
+  for (const local_hash local : locals_) last = last ? roll(*last, local, known.home->seed()) : first_in_sequence(local);
+  return last != held;
+}
+
+reblocker::retelling reblocker::judge(const page& known, const page_stretch& from, const std::optional<engine_hash>& parent,
+                                      std::span<const std::uint32_t> tokens) {
+  if (known.home != from.home || known.size != from.page_tokens) return retelling::of_another;
+  if (known.parent == parent) return retelling::in_place;
+  if (has_other_tokens(known, tokens)) return retelling::of_another;
+  if (!parent) return retelling::in_place;  // connectors leave it out
+  const beginning told = beginning_behind(parent, known.home);
+  const bool may_be_moved = !known.parent || known.begins.is_doubted;
+  if (told.is_guess && !known.begins.is_guess) return may_be_moved ? retelling::behind_told : retelling::in_place;
+  const bool is_same_place = told.place && told.place == known.begins.place && told.borrowed == 0 && known.begins.borrowed == 0;
+  if (is_same_place) return retelling::in_place;  // a page and its last block may end there under two names
+  const bool is_elsewhere = known.copies.size() > 1 || !is_on(known, from.medium);
+  return is_elsewhere && may_be_moved ? retelling::behind_told : retelling::of_another;
+}
+
 reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engine_hash>& parent, const page_stretch& from,
                                       std::span<const std::uint32_t> tokens, apply_tally& tally) {
   // One for itself and one for the parent that it may be linked to; first of all, as what is known by name only may go with what goes.
@@ -71,10 +98,10 @@ reblocker::page* reblocker::open_page(engine_hash name, const std::optional<engi
 bool reblocker::place(page& which, const std::optional<engine_hash>& parent, const beginning& at, std::span<const std::uint32_t> tokens) {
   const std::uint32_t block_tokens = which.home->key().block_size;
   const std::uint64_t all = std::uint64_t{at.borrowed} + which.size;
-  const bool keeps = at.is_guess || at.borrowed != 0 || all % block_tokens != 0;
+  const bool keeps = at.hangs_on_parent() || all % block_tokens != 0;
   if (keeps && kept_tokens_ - which.tokens.size() + which.size > most_.tokens) return false;
 
-  const bool stays_linked = which.lender != nullptr && which.parent == parent && (at.is_guess || at.borrowed != 0);
+  const bool stays_linked = which.lender != nullptr && which.parent == parent && at.hangs_on_parent();
   const bool begins_there = which.begins.behind == at.behind && which.begins.borrowed == at.borrowed;
   waiting_ -= which.is_waiting() ? 1 : 0;
   if (!stays_linked) unlink(which);
@@ -89,7 +116,7 @@ bool reblocker::place(page& which, const std::optional<engine_hash>& parent, con
     which.tokens.assign(tokens.begin(), tokens.end());
     kept_tokens_ += which.tokens.size();
   }
-  if (which.is_behind_lender() && !stays_linked) link(which);
+  if (at.hangs_on_parent() && !stays_linked) link(which);
   const std::optional<seq_hash> first = find_first(which);
   if (first || !begins_there) which.first = first;
   return true;
@@ -110,12 +137,14 @@ void reblocker::move(page& which, const std::optional<engine_hash>& parent, cons
 bool reblocker::look_again(page& which, const std::optional<engine_hash>& parent, std::span<const std::uint32_t> tokens,
                            apply_tally& tally) {
   beginning now = beginning_behind(parent, which.home);
-  if (now.is_guess && !which.begins.is_guess && parent == which.parent) {
-    now = which.begins;  // the parent is away, or has come back without its own
+  if (now.is_guess && !which.begins.is_guess) {
+    now = which.begins;  // the parent is away, has come back without its own, or is new and not known yet
+    now.is_doubted = now.is_doubted || parent != which.parent;
   } else if (!now.place && now.behind == which.begins.behind) {
     now.place = which.begins.place;
   }
-  if (now.behind != which.begins.behind || now.borrowed != which.begins.borrowed) {
+  const bool stands_elsewhere = now.place && which.begins.place && now.place != which.begins.place;  // the page before has been moved
+  if (stands_elsewhere || now.behind != which.begins.behind || now.borrowed != which.begins.borrowed) {
     move(which, parent, now, tokens, tally);
     return true;
   }

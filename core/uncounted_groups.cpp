@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "core/copy_count.hpp"
 #include "core/mixed_bits.hpp"
 
 namespace kvc::core {
@@ -21,7 +22,7 @@ void uncounted_groups::store(std::span<const engine_hash> names, std::uint32_t g
   for (const engine_hash name : names) {
     const auto found = held.find(key(name, group));
     if (found != held.end()) {
-      if (copy_counting_) ++found->second;
+      if (copy_counting_) found->second = sum_of_copies(found->second, 1);
     } else if (blocks_ < max_names) {
       held.emplace(key(name, group), 1);
       ++blocks_;

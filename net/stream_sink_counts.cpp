@@ -55,13 +55,14 @@ void stream_sink::count_contents(std::span<const core::event_batch> batches) {
   std::array<std::uint64_t, core::event_kind_count> by_kind{};
   std::uint64_t joined = 0;
   std::uint64_t rejected = 0;
+  const bool speaks_for_all_ranks = registration_.type == core::publisher_type::tensorrt_llm;  // from one port: nothing to be warned of
   for (const core::event_batch& batch : batches) {
     for (const core::event& each : batch.events) ++by_kind[each.index()];
     joined += batch.joined_events;
     rejected += batch.rejected_events;
     decoded.add(batch.counts);
     for (const core::unknown_word& each : batch.counts.unknown) note_unknown(each);
-    if (batch.rank && *batch.rank != registration_.worker.rank) note_other_rank(*batch.rank);
+    if (batch.rank && *batch.rank != registration_.worker.rank && !speaks_for_all_ranks) note_other_rank(*batch.rank);
   }
   const auto of_kind = [&](core::event_kind kind) { return by_kind[static_cast<std::size_t>(kind)]; };
 

@@ -261,6 +261,20 @@ BOOST_AUTO_TEST_CASE(groups_have_names_of_their_own) {
   BOOST_TEST(at.depth({5, 6}) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_block_counts_while_any_group_that_answers_for_a_prefix_holds_it) {
+  // The engine needs it in all of them, but nothing says which there are: see the decisions in core/README.md.
+  stream at(registered(publisher_type::vllm));
+  for (const std::uint32_t group : {0U, 2U}) at.store({11, 12}, {1, 2, 3, 4}, in_group(group));
+  at.store({11, 12}, {1, 2, 3, 4}, in_group(1, false));
+  at.remove({12}, in_group(2));
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+  at.remove({12}, in_group(0));
+  BOOST_TEST(at.depth({1, 2, 3, 4}) == 1U);  // the window, which still holds it, is not asked
+  for (const std::uint32_t group : {0U, 1U, 2U}) at.remove({11}, in_group(group));
+  BOOST_TEST(at.depth({1, 2}) == 0U);
+  BOOST_TEST(at.applier->names() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(standard_hashes_mean_the_same_in_every_group) {
   // They identify the block, so a removal finds it whatever its group.
   for (const publisher_type type : {publisher_type::standard, publisher_type::automatic}) {

@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(edge_case_07_a_hole_ends_a_hit_until_it_is_filled) {
 
 BOOST_AUTO_TEST_CASE(edge_case_08_copies_are_counted_where_the_publisher_announces_them) {
   // vLLM's blocks are physical: two stores need two removals, per group and medium. SGLang and TensorRT-LLM say a thing once.
+  // (What becomes of more copies than can be counted is in core/copy_count_test.)
   heard_stream physical(publisher_type::vllm);
   for (int i = 0; i < 2; ++i) physical.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
   physical.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}, .medium = medium_id::cpu}));

@@ -108,6 +108,44 @@ BOOST_FIXTURE_TEST_CASE(ranks_of_a_publisher_that_restarted_are_gone, report_fix
   BOOST_TEST(eventually([&] { return has(get("/services"), R"("other_ranks":[2])"); }), get("/services").body);
 }
 
+BOOST_FIXTURE_TEST_CASE(edge_case_14_batches_of_another_rank_than_registered_are_counted_and_logged, report_fixture) {
+  // Two engines behind one port, or a registration with the wrong rank: the blocks count for the rank that the batch names, and whoever
+  // registered it is told. Few lines, however many batches.
+  const test::heard_log log;
+  fake_publisher engine_1(engine, context, {});
+  enrol(engine_1, "a");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+  engine_1.publish(test::stored_for_rank_payload(0, {1}, tokens_from(0, 1)));
+  const auto query = [this] { return post("/query", R"({"model":"m","block_size":4,"token_ids":[0,1,2,3]})"); };
+  BOOST_REQUIRE(eventually([&] { return has(query(), R"("DP":{"0":4})"); }));
+  BOOST_TEST(has(get("/services"), R"("rank_mismatches":0)"));
+
+  for (int i = 0; i < 5; ++i) engine_1.publish(test::stored_for_rank_payload(3, {1}, tokens_from(0, 1)));
+  BOOST_TEST(eventually([&] { return has(get("/services"), R"("rank_mismatches":5)"); }), get("/services").body);
+  BOOST_TEST(has(query(), R"("DP":{"0":4,"3":4})"), query().body);
+  std::vector<std::string> said;
+  for (const std::string& line : log.lines()) {
+    if (line.find("batch names another rank") != std::string::npos) said.push_back(line);
+  }
+  BOOST_REQUIRE(said.size() == 3U);  // the first, the second, the fourth
+  for (const char* part : {"instance=a", "dp_rank=0", "batch_rank=3", "so_far=1"}) {
+    BOOST_TEST(said[0].find(part) != std::string::npos, said[0]);
+  }
+  BOOST_TEST(said[2].find("so_far=4") != std::string::npos, said[2]);
+}
+
+BOOST_FIXTURE_TEST_CASE(edge_case_14_ranks_of_a_publisher_that_speaks_for_all_of_them_are_no_mismatch, report_fixture) {
+  // A relay of TensorRT-LLM has one port for all ranks: nothing is wrong there.
+  const test::heard_log log;
+  fake_publisher relay(engine, context, {});
+  enrol(relay, "trt", "TensorRT-LLM");
+  BOOST_REQUIRE(eventually([&] { return has(get("/workers"), R"("state":"whole")"); }));
+  relay.publish(test::stored_for_rank_payload(3, {1}, tokens_from(0, 1)));
+  BOOST_REQUIRE(eventually([&] { return has(get("/services"), R"("other_ranks":[3])"); }));
+  BOOST_TEST(has(get("/services"), R"("rank_mismatches":0)"), get("/services").body);
+  for (const std::string& line : log.lines()) BOOST_TEST(line.find("another rank") == std::string::npos, line);
+}
+
 BOOST_FIXTURE_TEST_CASE(what_is_left_out_for_want_of_room_is_logged, report_fixture) {
   // Counted alone it would be found by nobody: the adapter's blocks are just never there. Few lines, however many blocks.
   const test::heard_log log;
