@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_depth = 200;  // of a body, unknown members included: the reader takes stack for each level
 
-/// The number of an escape `\uXXXX` that begins here; nothing when none does.
+/// The number that an escape stands for which begins here, `\u` and four digits; nothing when none does.
 std::optional<unsigned> escape_at(std::string_view text) {
   constexpr std::size_t digits = 4;
   if (text.size() < 2 + digits || text[0] != '\\' || text[1] != 'u') return std::nullopt;

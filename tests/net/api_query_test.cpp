@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "net/api_batch.hpp"
 #include "net/long_prompt.hpp"
 #include "net/msgpack_tape.hpp"
+#include "tests/net/prompt_queries.hpp"
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/eventually.hpp"
 
@@ -15,25 +15,10 @@ namespace {
 
 using namespace kvc;
 using test::api_fixture;
+using test::listed;
+using test::query_for;
 using test::raw_answer;
-
-/// Ten blocks of four tokens.
-std::vector<std::uint32_t> ten_blocks() {
-  std::vector<std::uint32_t> tokens(40);
-  std::iota(tokens.begin(), tokens.end(), 100U);
-  return tokens;
-}
-
-template <class Number>
-std::string listed(const std::vector<Number>& numbers) {
-  std::string text = "[";
-  for (const Number each : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(each);
-  return text + "]";
-}
-
-std::string query_for(const std::vector<std::uint32_t>& tokens, const std::string& more = "") {
-  return R"({"model":"m","block_size":4,"token_ids":)" + listed(tokens) + more + "}";
-}
+using test::ten_blocks;
 
 }  // namespace
 
@@ -313,98 +298,6 @@ BOOST_AUTO_TEST_CASE(answers_in_the_form_of_the_request) {
   const raw_answer wrong = service.post("/query", "\xc1", packed);
   BOOST_TEST(wrong.status == 400);
   BOOST_TEST(wrong.header("content-type") == "application/msgpack");
-}
-
-BOOST_AUTO_TEST_CASE(answers_batches_in_order_with_faults_in_place) {
-  // One bad query yields its error object, not a failed batch; long batches yield between turns.
-  api_fixture service;
-  service.join("a");
-  const auto prompt = ten_blocks();
-  service.hold(service.find_member("a"), prompt, 0, 3);
-  const std::string one = query_for(prompt);
-  const std::string row = service.post("/query", one).body;
-
-  std::string queries = one;
-  std::string expected = row;
-  for (int i = 0; i < 100; ++i) {
-    queries += i % 10 == 0 ? R"(,{"model":"m","block_size":4,"token_ids":[-1]})" : "," + one;
-    expected += i % 10 == 0 ? R"(,{"error":"token_ids must be a list of integers between 0 and 4294967295",)"
-                              R"("reason":"out_of_range","field":"token_ids","index":0})"
-                            : "," + row;
-  }
-  const raw_answer answer = service.post("/query_batch", R"({"queries":[)" + queries + "]}");
-  BOOST_TEST(answer.status == 200);
-  BOOST_TEST(answer.body == R"({"results":[)" + expected + "]}");
-  BOOST_TEST(service.post("/query_batch", R"({"queries":[]})").body == R"({"results":[]})");
-  BOOST_TEST(service.post("/query_batch", "{}").status == 400);
-}
-
-BOOST_AUTO_TEST_CASE(a_query_that_is_nested_too_deep_costs_no_other) {
-  api_fixture service;
-  service.join("a");
-  const auto prompt = ten_blocks();
-  const std::string one = query_for(prompt);
-  const std::string row = service.post("/query", one).body;
-  const auto deep = [](std::size_t levels) { return std::string(levels, '[') + "1" + std::string(levels, ']'); };
-  const std::string bad = query_for(prompt, R"(,"extra_keys":)" + deep(9));
-  const std::string good = query_for(prompt, R"(,"unknown":)" + deep(190));
-
-  const std::string results = service.post("/query_batch", R"({"queries":[)" + one + "," + bad + "," + good + "]}").body;
-  BOOST_TEST(results.starts_with(R"({"results":[)" + row + R"(,{"error":"an entry of extra_keys must be)"), results);
-  BOOST_TEST(results.ends_with(R"("field":"extra_keys","index":0},)" + row + "]}"), results);
-
-  // MessagePack alike: what a query may have where it stands alone it may have in a batch.
-  std::string packed;
-  net::msgpack_writer out(packed);
-  const auto write_query = [&](const char* more) {
-    out.map(4);
-    out.string("model");
-    out.string("m");
-    out.string("block_size");
-    out.unsigned_integer(4);
-    out.string("token_ids");
-    out.array(0);
-    out.string(more);
-    for (int i = 0; i < 40; ++i) out.array(1);
-    out.nil();
-  };
-  out.map(1);
-  out.string("queries");
-  out.array(2);
-  write_query("extra_keys");
-  write_query("unknown");
-  const std::string answers =
-      service.post("/query_batch", packed, {{"Content-Type", "application/msgpack"}, {"Accept", "application/json"}}).body;
-  BOOST_TEST(answers.starts_with(R"({"results":[{"error":"an entry of extra_keys must be)"), answers);
-  BOOST_TEST(answers.ends_with(R"({"default":{"a":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}}]})"), answers);
-}
-
-BOOST_AUTO_TEST_CASE(a_batch_whose_answer_is_long_is_answered_whole_while_it_is_sent) {
-  // Short questions about a large fleet have long answers, of which no more than a piece is kept.
-  api_fixture service;
-  for (int i = 0; i < 40; ++i) service.join("an-instance-with-quite-a-name-" + std::to_string(100 + i));
-  const auto prompt = ten_blocks();
-  service.hold(service.find_member("an-instance-with-quite-a-name-107"), prompt, 0, 3);
-  const std::string row = service.post("/query", query_for(prompt)).body;
-  std::string queries;
-  std::string expected;
-  std::size_t asked = 0;
-  for (; expected.size() < 3 * net::batch_answer::longest_whole; ++asked) {
-    queries += (asked == 0 ? "" : ",") + query_for(prompt);
-    expected += (asked == 0 ? "" : ",") + row;
-  }
-
-  const raw_answer answer = service.post("/query_batch", R"({"queries":[)" + queries + "]}");
-  BOOST_TEST(answer.status == 200);
-  BOOST_TEST(answer.header("transfer-encoding") == "chunked");
-  BOOST_TEST((answer.body == R"({"results":[)" + expected + "]}"));
-
-  const test::header_list packed{{"Accept", "application/msgpack"}};
-  const raw_answer in_pieces = service.post("/query_batch", R"({"queries":[)" + queries + "]}", packed);
-  net::msgpack_tape tape;
-  BOOST_REQUIRE(!tape.parse(std::as_bytes(std::span(in_pieces.body))));
-  BOOST_TEST(tape.nodes()[1].text() == "results");
-  BOOST_TEST(tape.nodes()[2].length == asked);
 }
 
 BOOST_AUTO_TEST_CASE(hashes_extra_keys_as_events_do) {

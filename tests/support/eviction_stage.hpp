@@ -1,6 +1,7 @@
 // Workers and a byte budget of the index, for tests of what has to go.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -93,6 +94,20 @@ struct eviction_stage {
     core::match_result answer;
     actors.at(number).home->index().match(locals_of(chain), {}, answer);
     return answer.of(core::worker_id{number}).any;
+  }
+  /// Of chains 0 to `chains` - 1, of `length` blocks each, that the actor has stored in this order.
+  void check_older_went_first(std::uint32_t number, std::uint64_t chains, std::uint64_t length) {
+    std::uint64_t oldest_kept = chains;
+    std::uint64_t youngest_gone = 0;
+    for (std::uint64_t i = 0; i < chains; ++i) {
+      if (depth(number, chain_of(i, length)) == 0) {
+        youngest_gone = i;
+      } else {
+        oldest_kept = std::min(oldest_kept, i);
+      }
+    }
+    BOOST_TEST(depth(number, chain_of(chains - 1, length)) == length);
+    BOOST_TEST(youngest_gone < oldest_kept + 150);  // ages are looked at in steps of a quarter
   }
   std::uint64_t used() {
     for (std::size_t lane = 0; lane < names.size(); ++lane) {
