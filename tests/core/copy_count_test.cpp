@@ -26,7 +26,7 @@ constexpr engine_hash name{12};
 
 /// A worker of blocks of four tokens that has been told of one block as often as can be counted.
 struct full_count {
-  catalog all;
+  kvc::core::catalog all;
   member who{.id = worker_id{1},
              .key = shared_key({}),
              .shared_pool = false,

@@ -83,7 +83,7 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_throws_costs_its_loop_nothing_but_the_round
                      if (++rounds <= 8) throw std::runtime_error("no memory");
                      co_return;
                    }));
-  BOOST_TEST(comes_to([&] { return rounds == 10; }));
+  BOOST_TEST(comes_to([&] { return rounds >= 10; }));
 
   BOOST_TEST(lines_about(log.lines(), "a round failed") == 4U, "the first, the second, the fourth and the eighth");
   BOOST_TEST(lines_about(log.lines(), "\"no memory\"") == 4U);
