@@ -67,6 +67,7 @@ void stream_fsm::on_live(seqno number, std::span<const std::byte> bytes, time_po
 /// What to do with the live batch in hand, if there is one.
 void stream_fsm::decide(time_point now) {
   phase_ = phase::listening;
+  if (begins_anew()) return;
   if (!held_) return listen(now);
   // Without a connection it is from before the break. Who has not been asked, or did not answer, may be after all where it leaves a hole.
   const bool is_unproven_hole = before_break_ && *held_ > cursor_.next();
@@ -93,6 +94,7 @@ void stream_fsm::decide(time_point now) {
         held_.reset();
         wants_fresh_transport_ = true;
       }
+      forgive(now);
       return begin_generation(reason::restart);
     case verdict::gap:
       if (suspect_ && !is_connected_) {  // whoever answers now may be another one; it is asked for when that is known
@@ -101,6 +103,7 @@ void stream_fsm::decide(time_point now) {
       }
       if (before_break_ && is_connected_) {
         tell({.what = fact::kind::restarted, .from = before_break_->number, .because = "it was away, and left a hole nobody explains"});
+        forgive(now);
         return begin_generation(reason::restart);
       }
       if (cursor_.newest_applied()) {
@@ -161,6 +164,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   if (!has_broken) return;
   // The last batch before the first break counts: what came since may be another publisher's.
   is_endpoint_proven_ = false;
+  forgive(now);
   if (last_) {
     if (!before_break_) before_break_ = last_;
     if (rules_.has_replay) suspect_ = before_break_;
@@ -215,6 +219,8 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
     kept_unproven_ = 0;
     is_evicted_ = false;
     holds_unproven_ = false;
+    was_lost_in_distrust_ = false;
+    must_begin_anew_ = false;
   }
   if (phase_ == phase::reply_in_hand) {
     in_reply_.reset();
@@ -242,6 +248,7 @@ bool stream_fsm::was_applied(const known_batch& which) const {
 
 void stream_fsm::lose(std::uint64_t batches) {
   if (batches == 0) return;
+  was_lost_in_distrust_ = was_lost_in_distrust_ || is_distrusted_;
   totals_.missing = std::min(totals_.missing + std::min(batches, most_lost), most_lost);
   totals_.lost = std::min(totals_.lost + std::min(batches, most_lost), most_lost);
   doubt();
@@ -266,6 +273,8 @@ void stream_fsm::begin_generation(reason why) {
   was_long_away_ = false;
   is_endpoint_proven_ = false;
   is_uncompared_ = false;
+  was_lost_in_distrust_ = false;
+  must_begin_anew_ = false;
   cursor_.reset();
   last_.reset();
   suspect_.reset();

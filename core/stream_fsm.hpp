@@ -37,6 +37,7 @@ namespace kvc::core {
 /// `recovering`, or `incomplete` after an absence of `stale_after`, and a hole is another incarnation. Where another can have published as
 /// many batches unseen, not even that tells: what is held is doubted like after a loss, and the stream `incomplete`. A replay is asked for
 /// a batch we know as well, where there is one; who shows another under its number is not our publisher, and nothing of its answer counts.
+/// Should that one show a batch of ours later, or a restart be noticed in the next moments, it was the next life, which is then read.
 /// A replay whose publisher goes away meanwhile is dropped, since what comes next may be somebody else's. Silence: neither a batch nor a
 /// connection for `stale_after` is `stale`; after `evict_after` the blocks leave and a new generation begins.
 ///
@@ -162,6 +163,8 @@ class stream_fsm {
   void disbelieve(seqno number, time_point now);
   void distrust(seqno number, time_point now);
   void disown(time_point now);
+  void forgive(time_point now);
+  [[nodiscard]] bool begins_anew();
   void check_tail(time_point now);
   void set_patience(time_point now);
   [[nodiscard]] bool was_applied(const known_batch& which) const;
@@ -205,6 +208,9 @@ class stream_fsm {
   std::optional<known_batch> compared_;      ///< the live batch in hand: who has replayed its number is asked to show it
   bool is_endpoint_proven_ = false;   ///< it has shown a batch that was heard live, since the connection was last told to have broken
   bool is_distrusted_ = false;        ///< it has answered for another publisher, and shown nothing of ours since
+  time_point distrusted_at_{};        ///< when it did
+  bool was_lost_in_distrust_ = false;  ///< something of this generation was given up while it was distrusted
+  bool must_begin_anew_ = false;       ///< and it is ours after all
   bool has_overlap_ = false;          ///< the recovery began with asking for a batch we know
   bool is_uncompared_ = false;        ///< a replay brought batches, and nothing has told whose they are
   bool holds_unproven_ = false;       ///< some of what is held was replayed, and nothing has told since that the endpoint is ours

@@ -65,6 +65,7 @@ void stream_fsm::recognise() {
 /// The endpoint has shown a batch that was heard live.
 void stream_fsm::prove() {
   is_endpoint_proven_ = true;
+  must_begin_anew_ = must_begin_anew_ || was_lost_in_distrust_;
   is_distrusted_ = false;
   is_uncompared_ = false;
   holds_unproven_ = false;
@@ -190,17 +191,40 @@ void stream_fsm::drop_duplicate(time_point now) {
   is_held_contradicted_ = false;
   ++totals_.duplicates;
   held_.reset();
+  if (begins_anew()) return;
   listen(now);
 }
 
 /// The endpoint is another publisher's. It may come to be ours, which a batch of ours in its answer tells, and nothing else.
 void stream_fsm::distrust(seqno number, time_point now) {
-  if (!std::exchange(is_distrusted_, true)) tell({.what = fact::kind::foreign, .from = number});
+  if (!std::exchange(is_distrusted_, true)) {
+    distrusted_at_ = now;
+    tell({.what = fact::kind::foreign, .from = number});
+  }
   is_endpoint_proven_ = false;
   is_uncompared_ = false;
   has_answered_ = false;  // who answered is not who could prove anything
   unanswered_proofs_ = 0;
   no_replay_before_ = now + rules_.replay_pause;
+}
+
+/// The publisher has begun anew, or broken: who answered for somebody else a moment ago may have been its next life, which a fast restart
+/// lets answer before the end of the last one is seen here.
+void stream_fsm::forgive(time_point now) {
+  if (!is_distrusted_ || now - distrusted_at_ >= rules_.replay_pause) return;
+  is_distrusted_ = false;
+  no_replay_before_ = now;
+}
+
+/// Whether the endpoint that was taken for a stranger's has turned out to be ours, after something was given up that it has: it was the
+/// publisher's next life, or has come to be its own. What was lost is read, and what may be of the life before leaves.
+bool stream_fsm::begins_anew() {
+  if (!std::exchange(must_begin_anew_, false)) return false;
+  tell({.what = fact::kind::restarted,
+        .from = cursor_.newest_applied().value_or(seqno{}),
+        .because = "the endpoint taken for another's is its own"});
+  begin_generation(reason::restart);
+  return true;
 }
 
 /// The answer shows another batch than the one we know under its number. Nothing of this recovery counts.

@@ -130,6 +130,7 @@ void stream_fsm::finish_recovery(replay_outcome how, time_point now) {
 /// The live batch in hand is next, unless a copy of it has come by the replay.
 void stream_fsm::decide_after_recovery(time_point now) {
   if (std::exchange(is_held_unreadable_, false)) held_.reset();
+  if (begins_anew()) return;
   if (!held_) return listen(now);
   if (*held_ < cursor_.next()) return drop_duplicate(now);
   must_catch_up_ = false;

@@ -250,7 +250,8 @@ BOOST_AUTO_TEST_CASE(a_stranger_is_believed_nothing_until_it_shows_a_batch_of_ou
                            {"sent", "read_reply, recovering"},
                            {"reply 4", "read_reply, recovering"},
                            {"reply 5", "apply_reply, recovering"},
-                           {"applied", "apply_live, incomplete"}}));
+                           {"applied", "forget, recovering"},  // it may have been ours all the time: what was lost is read
+                           {"forgotten", "request 0, catching_up"}}));
   const std::vector<line> looked = after_two({{"quiet 1", "request 1, whole"},
                                               {"sent", "read_reply, whole"},
                                               {"reply 1 other", "listen, whole"},
@@ -294,6 +295,49 @@ BOOST_AUTO_TEST_CASE(a_stranger_is_believed_nothing_until_it_shows_a_batch_of_ou
                                         {"reply 1 other", "listen, recovering"},
                                         {"live 2", "apply_live, whole"}}));
   BOOST_TEST(back.so_far().restarts == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_fast_restart_is_no_stranger) {
+  // Its replay endpoint answers before the end of the life before is seen, and shows another batch under the last number.
+  const std::vector<line> read_anew{{"forgotten", "listen, joining"}, {"quiet 1", "request 0, catching_up"}};
+  const auto proven = check("the next batch that is looked for is the same as was heard: what was given up is read", quick(),
+                            then(then(found_out(), {{"pass 31", "listen, incomplete"},
+                                                    {"quiet 10", "request 4, incomplete"},
+                                                    {"sent", "read_reply, incomplete"},
+                                                    {"reply 4", "read_reply, incomplete"},
+                                                    {"end", "forget, recovering"}}),
+                                 read_anew));
+  BOOST_TEST(proven.so_far().missing == 0U);
+  BOOST_TEST(proven.so_far().restarts == 1U);
+  check("its end is seen a moment later: it has to show what it was heard to say, and is read", quick(),
+        then(then(found_out(), {{"back", "listen, incomplete"},
+                                {"quiet 1", "request 4, recovering"},
+                                {"sent", "read_reply, recovering"},
+                                {"reply 4", "forget, recovering"}}),
+             read_anew));
+  check("its end is seen a moment later, and it was heard to say nothing yet", quick(),
+        then(after_two({{"quiet 10", "request 1, whole"}, {"sent", "read_reply, whole"}, {"reply 1 other", "listen, whole"}}),
+             {{"back", "listen, recovering"},
+              {"quiet 1", "request 1, recovering"},
+              {"sent", "read_reply, recovering"},
+              {"reply 1 other", "forget, recovering"}}));
+  check("it begins to count anew", quick(),
+        then(found_out(), {{"live 2 other", "forget, recovering"},
+                           {"forgotten", "request 0, catching_up"},
+                           {"sent", "read_reply, catching_up"},
+                           {"reply 0 other", "apply_reply, catching_up"},
+                           {"applied", "read_reply, catching_up"},
+                           {"reply 1 other", "apply_reply, catching_up"},
+                           {"applied", "read_reply, catching_up"},
+                           {"reply 2 other", "apply_live, whole"}}));
+  check("a clear of everything leaves nothing to be read", quick(),
+        then(found_out(), {{"live 5", "apply_live, incomplete"},
+                           {"cleared", "listen, whole"},
+                           {"pass 31", "listen, whole"},
+                           {"quiet 10", "request 5, whole"},
+                           {"sent", "read_reply, whole"},
+                           {"reply 5", "read_reply, whole"},
+                           {"end", "listen, whole"}}));
 }
 
 BOOST_AUTO_TEST_CASE(whoever_hears_its_publisher_holds_nothing_of_a_stranger) {
