@@ -171,6 +171,13 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   } else {
     must_catch_up_ = true;
     wants_fresh_transport_ = true;  // nothing could tell the batches that wait from those of a successor
+    if (cursor_.newest_applied()) {  // what was given up was of the life that is over, and nothing is held
+      held_.reset();
+      in_reply_.reset();
+      is_held_unreadable_ = false;
+      if (recovery_) count_recovery(replay_outcome::interrupted);
+      return begin_generation(reason::unheard);
+    }
   }
   if (recovery_ || is_verifying()) {
     interrupt();

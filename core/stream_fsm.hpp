@@ -128,7 +128,7 @@ class stream_fsm {
 
  private:
   enum class phase : std::uint8_t { listening, live_in_hand, verify_request, verify_reply, replay_request, replay_reply, reply_in_hand };
-  enum class reason : std::uint8_t { none, doubt, restart, failure, silence, foreign };  ///< why everything is to be forgotten
+  enum class reason : std::uint8_t { none, doubt, restart, failure, silence, foreign, unheard };  ///< why everything is to be forgotten
   struct known_batch {
     seqno number{};
     std::uint64_t fingerprint = 0;  ///< the digest of its bytes

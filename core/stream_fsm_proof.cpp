@@ -167,7 +167,12 @@ void stream_fsm::compare_duplicate(time_point now) {
   const known_batch live{*held_, batch_digest(held_bytes_)};
   if (const auto known = recent_under(live.number)) {
     if (known->fingerprint != live.fingerprint) return contradict();
-    prove();
+    if (is_connected_) {
+      prove();
+    } else {  // it waited when the connection broke: it tells whose batches we hold, and nothing of who comes back
+      is_uncompared_ = false;
+      holds_unproven_ = false;
+    }
   } else if (std::exchange(is_uncompared_, false) && is_connected_ && can_replay(now)) {
     // It is further back than we remember; an endpoint that is far ahead of our publisher would have us drop all it says for long.
     compared_ = live;
@@ -243,6 +248,7 @@ void stream_fsm::disbelieve(seqno number, time_point now) {
 
 /// What a replay brought is somebody else's. The live batch in hand could be read, and is what is known: it is applied anew, to nothing.
 void stream_fsm::disown(time_point now) {
+  if (before_break_) return end_unproven("a replay brought another batch than it sent", now);  // one of them is of another life
   ++totals_.replays;
   ++totals_.outcomes[static_cast<std::size_t>(replay_outcome::foreign)];
   distrust(*held_, now);

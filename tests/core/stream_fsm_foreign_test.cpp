@@ -340,6 +340,33 @@ BOOST_AUTO_TEST_CASE(a_fast_restart_is_no_stranger) {
                            {"end", "listen, whole"}}));
 }
 
+BOOST_AUTO_TEST_CASE(what_waited_when_the_connection_broke_tells_nothing_of_who_comes_back) {
+  // Chaos seeds 32185 and 32722: the replay was faster than the live batches, which came when their connection was known to be over.
+  const std::vector<line> broken{{"connected", "listen, joining"},       {"quiet 1", "request 0, catching_up"},
+                                 {"sent", "read_reply, catching_up"},    {"reply 0", "apply_reply, catching_up"},
+                                 {"applied", "read_reply, catching_up"}, {"broken", "listen, joining"}};
+  const auto back = check("its successor is asked for the batch we have", quick(),
+                          then(broken, {{"live 0", "listen, joining"},
+                                        {"live 1", "apply_live, joining"},
+                                        {"applied", "listen, whole"},
+                                        {"connected", "listen, recovering"},
+                                        {"quiet 1", "request 0, recovering"},
+                                        {"sent", "read_reply, recovering"},
+                                        {"reply 0 other", "forget, recovering"},
+                                        {"forgotten", "listen, joining"},
+                                        {"connected", "listen, joining"},
+                                        {"quiet 1", "request 0, catching_up"}}));
+  BOOST_TEST(foreign_answers(back) == 0U);
+  const auto ahead = check("its successor has answered already: what came of both leaves", quick(),
+                           then(broken, {{"live 0 other", "apply_live, recovering"},
+                                         {"applied", "forget, recovering"},
+                                         {"forgotten", "listen, joining"},
+                                         {"connected", "listen, joining"},
+                                         {"quiet 1", "request 0, catching_up"}}));
+  BOOST_TEST(foreign_answers(ahead) == 0U);
+  BOOST_TEST(ahead.so_far().restarts == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(whoever_hears_its_publisher_holds_nothing_of_a_stranger) {
   // Whatever comes when: who is ahead has all the numbers.
   std::size_t deceived_once = 0;
