@@ -285,19 +285,16 @@ chaos_publisher::message chaos_publisher::end_of_answer(std::string asker) const
 asio::awaitable<void> chaos_publisher::answer(std::shared_ptr<net::zmq_socket> socket, std::string asker, std::uint64_t first,
                                               std::uint64_t incarnation) {
   const std::uint64_t end = next_;
-  if (first < oldest()) {
-    faults_.add(fault::trimmed);
-    for (std::uint64_t number = std::max(first, first_); number < oldest(); ++number) losses_.numbers.insert(number);
-  }
+  if (first < oldest()) faults_.add(fault::trimmed);
   const auto goes_wrong = [this](fault what) {
     if (is_healed_ || !setup_.chances.strikes(what, replay_luck_)) return false;
     faults_.add(what);
     return true;
   };
   bool has_answered = setup_.end != chaos_setup::end_marker::none;
-  for (std::uint64_t number = first; number < end; ++number) {
-    number = std::max(number, oldest());  // new batches push old ones out while others have a turn
-    if (number >= end) break;
+  for (std::uint64_t number = std::max(first, first_); number < end; ++number) {
+    for (; number < std::min(oldest(), end); ++number) losses_.numbers.insert(number);  // new batches push old ones out all the time
+    if (number == end) break;
     const std::string& payload = kept_[number - oldest()];
     if (payload.empty()) continue;
     if (goes_wrong(fault::reply_lost)) {
