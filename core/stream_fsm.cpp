@@ -76,6 +76,10 @@ void stream_fsm::decide(time_point now) {
     phase_ = phase::verify_request;
     return;
   }
+  if (suspect_ && has_broken_again_ && !is_connected_) {  // not even from before the break, perhaps: it is asked for when it is known
+    interrupt();
+    return listen(now);
+  }
   using verdict = stream_cursor::verdict::kind;
   const auto seen = cursor_.observe_live(*held_);
   switch (seen.what) {
@@ -167,6 +171,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   forgive(now);
   if (last_) {
     if (!before_break_) before_break_ = last_;
+    has_broken_again_ = suspect_.has_value();
     if (rules_.has_replay) suspect_ = before_break_;
   } else {
     must_catch_up_ = true;
@@ -204,6 +209,10 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
   }
   const seqno number = phase_ == phase::reply_in_hand ? *in_reply_ : *held_;
   if (phase_ == phase::live_in_hand && !what.is_readable && !are_copies_unreadable_ && can_replay(now)) {
+    if (suspect_) {  // whoever answers now may be another one; it is asked for when that is known
+      interrupt();
+      return listen(now);
+    }
     is_held_unreadable_ = true;
     return recover(number, number, now);
   }
@@ -286,6 +295,7 @@ void stream_fsm::begin_generation(reason why) {
   last_.reset();
   suspect_.reset();
   before_break_.reset();
+  has_broken_again_ = false;
   compared_.reset();
   is_held_contradicted_ = false;
   recovery_.reset();

@@ -87,15 +87,16 @@ class stream_fsm {
   /// `followers`: the bytes of live batches that were applied with the one in hand, which `takes_followers` allowed; the last one is what
   /// `left_nothing` is about, and all of them could be read.
   void on_applied(const applied_batch& what, time_point now, std::span<const std::span<const std::byte>> followers = {});
-  /// Whether live batches that came right behind the one in hand, with the next numbers and over the same connection, may be applied with it
-  /// in one piece: told one by one, each would be applied at once.
+  /// Whether live batches that came right behind the one in hand, with the next numbers and over the same connection, may be applied with
+  /// it in one piece: told one by one, each would be applied at once.
   [[nodiscard]] bool takes_followers() const;
   void on_forgotten(time_point now);
 
   /// What the transport says of the live connection: whether it stands, and how often it has broken so far. To be told at once: at rest the
   /// machine asks for a look only once a minute.
   void on_connection(bool is_connected, std::uint64_t disconnects, time_point now);
-  /// The connection that was last told to stand has done so until `when` at least. Spares a publisher the doubt that it was away for longer.
+  /// The connection that was last told to stand has done so until `when` at least. Spares a publisher the doubt that it was away
+  /// for longer.
   void on_standing(time_point when);
   /// Whether what waits in the transport may be of a publisher that has gone, so that it has to be listened to afresh. True once.
   [[nodiscard]] bool take_wants_fresh_transport() { return std::exchange(wants_fresh_transport_, false); }
@@ -205,6 +206,7 @@ class stream_fsm {
   std::optional<known_batch> last_;     ///< applied last
   std::optional<known_batch> suspect_;  ///< applied last before the connection broke: the publisher has to show it again
   std::optional<known_batch> before_break_;  ///< the same, until it has shown it or gone on with the next number; set when `suspect_` is
+  bool has_broken_again_ = false;            ///< since `suspect_` was set: what waits may be of a life in between
   std::optional<known_batch> compared_;      ///< the live batch in hand: who has replayed its number is asked to show it
   bool is_endpoint_proven_ = false;   ///< it has shown a batch that was heard live, since the connection was last told to have broken
   bool is_distrusted_ = false;        ///< it has answered for another publisher, and shown nothing of ours since

@@ -58,6 +58,7 @@ void stream_fsm::keep_unproven() {
 void stream_fsm::recognise() {
   suspect_.reset();
   before_break_.reset();
+  has_broken_again_ = false;
   was_long_away_ = false;
   totals_.unproven -= std::exchange(kept_unproven_, 0);
 }
@@ -79,7 +80,7 @@ void stream_fsm::on_proof(seqno number, std::span<const std::byte> bytes, time_p
   const bool is_same = number == wanted.number && batch_digest(bytes) == wanted.fingerprint;
   if (!compared_) return is_same ? end_verifying(true, now) : end_unknown(now);
   if (number == wanted.number && !is_same) return contradict();
-  if (is_same) prove();
+  if (is_same && !before_break_) prove();
   drop_duplicate(now);
 }
 
@@ -113,6 +114,7 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
     } else if (was_long_away_) {
       keep_unproven();
     }
+    has_broken_again_ = false;
     suspect_.reset();  // to ask again after each pause would keep live batches waiting for ever, and the batch leaves the endpoint's buffer
     must_catch_up_ = false;  // nobody will say what was missed: a hole before the next live batch does, or the doubt has to do
   }
@@ -167,9 +169,9 @@ void stream_fsm::compare_duplicate(time_point now) {
   const known_batch live{*held_, batch_digest(held_bytes_)};
   if (const auto known = recent_under(live.number)) {
     if (known->fingerprint != live.fingerprint) return contradict();
-    if (is_connected_) {
+    if (!before_break_) {
       prove();
-    } else {  // it waited when the connection broke: it tells whose batches we hold, and nothing of who comes back
+    } else {  // it may have waited when the connection broke: it tells whose batches we hold, and nothing of who comes back
       is_uncompared_ = false;
       holds_unproven_ = false;
     }
