@@ -205,7 +205,10 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
   assert(followers.empty() || (what.is_readable && takes_followers()));
   if (phase_ == phase::live_in_hand && std::exchange(is_held_contradicted_, false)) {
     if (what.is_readable) return disown(now);
-    if (*held_ < cursor_.next()) return drop_duplicate(now);
+    if (*held_ < cursor_.next()) {
+      is_uncompared_ = !is_endpoint_proven_;  // it told nothing: the next one has to
+      return drop_duplicate(now);
+    }
   }
   const seqno number = phase_ == phase::reply_in_hand ? *in_reply_ : *held_;
   if (phase_ == phase::live_in_hand && !what.is_readable && !are_copies_unreadable_ && can_replay(now)) {

@@ -100,7 +100,12 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
   if (was_answered) {
     has_answered_ = true;
     unanswered_proofs_ = 0;
-    prove();
+    if (suspect_->is_live) {
+      prove();
+    } else {  // it is who it was, which is not yet to say that it is who we hear
+      may_be_another_ = false;
+      recognise();
+    }
     must_catch_up_ = true;  // what it published while it could not be heard, should no live batch come that tells
   } else if (has_answered_) {
     // It could prove itself, and does not: better to read it once more than to believe what may be gone.

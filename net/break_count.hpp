@@ -42,7 +42,7 @@ class break_count {
     on_drained(breaks);
     passed_ = 0;
     looked_ = 0;
-    is_unheard_ = false;
+    is_unheard_ = true;
   }
 
   /// Whether the transport has told of breaks from behind which nothing has been read.
@@ -53,7 +53,7 @@ class break_count {
   std::uint64_t passed_ = 0;  ///< breaks that lie before everything that still waits
   std::uint64_t looked_ = 0;  ///< of the last look that told of one
   std::uint64_t told_ = 0;
-  bool is_unheard_ = false;   ///< nothing has been read yet of the connection behind the breaks that were passed in silence
+  bool is_unheard_ = true;    ///< nothing has been read yet of the connection behind the breaks that were passed in silence, or of the first
 };
 
 }  // namespace kvc::net

@@ -211,6 +211,18 @@ BOOST_AUTO_TEST_CASE(a_live_batch_is_not_dropped_for_its_number_alone) {
                                            {"reply 2 other", "apply_live, recovering"},
                                            {"applied", "forget, recovering"},
                                            {"forgotten", "apply_live, incomplete"}}));
+  check("what was spoilt on the way tells nothing: the next one has to", quick(),
+        then(joined_by_silence(" other"), {{"live 2 spoilt", "request 2, recovering"},
+                                           {"sent", "read_reply, recovering"},
+                                           {"reply 2 other", "apply_live, recovering"},
+                                           {"unreadable", "listen, whole"},
+                                           {"live 3", "request 3, recovering"}}));
+  check("after a break it is who it was, which is not to say that it is who we hear", quick(),
+        then(joined_by_silence(" other"), {{"back", "listen, recovering"},
+                                           {"quiet 1", "request 19, recovering"},
+                                           {"sent", "read_reply, recovering"},
+                                           {"reply 19 other", "listen, recovering"},
+                                           {"live 2", "request 2, recovering"}}));
   check("it shows the same one: old, and so is the next", quick(),
         then(joined_by_silence(""), {{"live 2", "request 2, recovering"},
                                      {"sent", "read_reply, recovering"},

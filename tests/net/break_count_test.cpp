@@ -47,11 +47,14 @@ BOOST_AUTO_TEST_CASE(a_break_is_told_where_it_lies_between_messages) {
         {{"other", 0, false}, {"drained", 1, true}, {"other", 2, true}, {"drained", 2, true}, {"drained", 2, false}});
   check("and a message behind that",
         {{"other", 0, false}, {"drained", 1, true}, {"other", 2, true}, {"other", 2, true}, {"drained", 2, false}});
+  check("the first connection has broken before its first message was read: each of the next is another one",
+        {{"other", 1, true}, {"other", 2, true}, {"other", 3, true}, {"other", 3, true}, {"drained", 3, false}});
   check("two publishers that speak in turn have not broken", {{"other", 0, false}, {"other", 0, false}, {"other", 0, false}});
 }
 
 BOOST_AUTO_TEST_CASE(a_break_that_matters_now_is_told_now_and_again_behind_what_waited) {
-  check("and again with the next connection", {{"look", 1, true}, {"look", 1, false}, {"other", 1, true}, {"drained", 1, false}});
+  check("and again with the next connection",
+        {{"other", 0, false}, {"look", 1, true}, {"look", 1, false}, {"other", 1, true}, {"drained", 1, false}});
   check("and again when nothing waits", {{"look", 1, true}, {"drained", 1, true}, {"look", 1, false}});
   check("each of two", {{"look", 1, true}, {"look", 2, true}, {"drained", 2, true}});
 }
