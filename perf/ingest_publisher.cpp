@@ -115,29 +115,30 @@ void ingest_publisher::be_heard() {
 
 void ingest_publisher::publish() {
   const ingest_frames& frames = *load_.frames;
-  std::vector<std::int64_t> due;
-  if (load_.blocks_per_s > 0) due = ingest_schedule(frames, load_.blocks_per_s, load_.batch_weight);
+  if (load_.blocks_per_s > 0) due_ = ingest_schedule(frames, load_.blocks_per_s, load_.batch_weight);
   const std::int64_t start = ingest_now();
-  const double start_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  std::string stamped;
+  start_s_ = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   board_.first_sent_ns = start;
   for (std::size_t i = 0; i < frames.batches().size(); ++i) {
     if (i % batches_between_looks == 0) answer_replays();
-    while (!due.empty()) {
-      const std::int64_t ahead = start + due[i] - ingest_now();
+    while (!due_.empty()) {
+      const std::int64_t ahead = start + due_[i] - ingest_now();
       if (ahead < shortest_sleep_ns) break;
       ingest_nap(std::chrono::microseconds(std::min(ahead, longest_sleep_ns) / 1'000));
     }
-    const ingest_batch& batch = frames.batches()[i];
-    std::string_view payload = frames.payload(batch);
-    if (!due.empty() && batch.time != 0) {
-      stamped.assign(payload);
-      stamped.replace(batch.time, sizeof(double), big_endian(start_s + static_cast<double>(due[i]) * 1e-9));
-      payload = stamped;
-    }
-    send(batch.stream, payload);
+    send(frames.batches()[i].stream, stamped(i));
   }
   board_.last_sent_ns = ingest_now();
+}
+
+/// The batch as it is sent, and again when it is asked for: who is asked has to show what was heard.
+std::string_view ingest_publisher::stamped(std::size_t place) {
+  const ingest_batch& batch = load_.frames->batches()[place];
+  const std::string_view payload = load_.frames->payload(batch);
+  if (due_.empty() || batch.time == 0) return payload;
+  stamped_.assign(payload);
+  stamped_.replace(batch.time, sizeof(double), big_endian(start_s_ + static_cast<double>(due_[place]) * 1e-9));
+  return stamped_;
 }
 
 void ingest_publisher::send(std::uint32_t stream, std::string_view payload) {
@@ -147,11 +148,11 @@ void ingest_publisher::send(std::uint32_t stream, std::string_view payload) {
   if (to.live.try_send(frames)) ++board_.refused;
 }
 
-std::string_view ingest_publisher::payload_of(const outlet& from, std::uint64_t number) const {
+std::string_view ingest_publisher::payload_of(const outlet& from, std::uint64_t number) {
   const bool is_frame = number >= from.first_frame && number - from.first_frame < from.batches.size();
   const bool has_begun = load_.is_history || board_.may_go.load(std::memory_order_relaxed);
   if (!is_frame || !has_begun) return nothing_;
-  return load_.frames->payload(load_.frames->batches()[from.batches[number - from.first_frame]]);
+  return stamped(from.batches[number - from.first_frame]);
 }
 
 void ingest_publisher::answer_replays() {

@@ -56,13 +56,17 @@ class ingest_publisher {
   void send(std::uint32_t stream, std::string_view payload);
   void answer_replays();
   void answer_replay(outlet& from, const net::zmq_message& request);
-  [[nodiscard]] std::string_view payload_of(const outlet& from, std::uint64_t number) const;
+  [[nodiscard]] std::string_view payload_of(const outlet& from, std::uint64_t number);
+  [[nodiscard]] std::string_view stamped(std::size_t place);
 
   ingest_board& board_;
   ingest_load load_;
   boost::asio::io_context context_;
   net::zmq_engine engine_;
-  std::string nothing_;  ///< an empty batch
+  std::string nothing_;            ///< an empty batch
+  std::vector<std::int64_t> due_;  ///< of each batch of the frames, ns from the start; none: all at once, and nothing is stamped
+  double start_s_ = 0;             ///< seconds since 1970
+  std::string stamped_;            ///< the batch in hand
   std::vector<outlet> outlets_;
 };
 

@@ -206,17 +206,17 @@ BOOST_AUTO_TEST_CASE(a_live_batch_is_not_dropped_for_its_number_alone) {
   BOOST_TEST(foreign_answers(known) == 1U);
   BOOST_TEST(known.so_far().duplicates == 0U);
   check("further back: the endpoint is asked for it, and shows another one", quick(),
-        then(joined_by_silence(" other"), {{"live 2", "request 2, recovering"},
-                                           {"sent", "read_reply, recovering"},
+        then(joined_by_silence(" other"), {{"live 2", "request 2, whole"},
+                                           {"sent", "read_reply, whole"},
                                            {"reply 2 other", "apply_live, recovering"},
                                            {"applied", "forget, recovering"},
                                            {"forgotten", "apply_live, incomplete"}}));
   check("what was spoilt on the way tells nothing: the next one has to", quick(),
-        then(joined_by_silence(" other"), {{"live 2 spoilt", "request 2, recovering"},
-                                           {"sent", "read_reply, recovering"},
+        then(joined_by_silence(" other"), {{"live 2 spoilt", "request 2, whole"},
+                                           {"sent", "read_reply, whole"},
                                            {"reply 2 other", "apply_live, recovering"},
                                            {"unreadable", "listen, whole"},
-                                           {"live 3", "request 3, recovering"}}));
+                                           {"live 3", "request 3, whole"}}));
   check("after a break it is who it was, which is not to say that it is who we hear", quick(),
         then(joined_by_silence(" other"), {{"back", "listen, recovering"},
                                            {"quiet 1", "request 19, recovering"},
@@ -224,23 +224,23 @@ BOOST_AUTO_TEST_CASE(a_live_batch_is_not_dropped_for_its_number_alone) {
                                            {"reply 19 other", "listen, recovering"},
                                            {"live 2", "request 2, recovering"}}));
   check("it shows the same one: old, and so is the next", quick(),
-        then(joined_by_silence(""), {{"live 2", "request 2, recovering"},
-                                     {"sent", "read_reply, recovering"},
+        then(joined_by_silence(""), {{"live 2", "request 2, whole"},
+                                     {"sent", "read_reply, whole"},
                                      {"reply 2", "listen, whole"},
                                      {"live 3", "listen, whole"}}));
   check("it was spoilt on the way, and a replay had brought it whole", quick(),
         then(joined_by_silence(""), {{"live 10 spoilt", "apply_live, recovering"}, {"unreadable", "listen, whole"}}));
   check("nobody answers: asked as often as for anything else", quick(),
-        then(joined_by_silence(""), {{"live 2", "request 2, recovering"},
-                                     {"sent", "read_reply, recovering"},
-                                     {"silence", "request 2, recovering"},
-                                     {"sent", "read_reply, recovering"},
+        then(joined_by_silence(""), {{"live 2", "request 2, whole"},
+                                     {"sent", "read_reply, whole"},
+                                     {"silence", "request 2, whole"},
+                                     {"sent", "read_reply, whole"},
                                      {"silence", "listen, whole"},
                                      {"live 3", "listen, whole"}}));
   for (const char* nothing : {"end", "reply 3"}) {
     check("it no longer has it: nothing tells, and it is not asked for each", quick(),
-          then(joined_by_silence(""), {{"live 2", "request 2, recovering"},
-                                       {"sent", "read_reply, recovering"},
+          then(joined_by_silence(""), {{"live 2", "request 2, whole"},
+                                       {"sent", "read_reply, whole"},
                                        {nothing, "listen, whole"},
                                        {"live 3", "listen, whole"}}));
   }
