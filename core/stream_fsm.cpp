@@ -66,7 +66,6 @@ void stream_fsm::on_live(seqno number, std::span<const std::byte> bytes, time_po
 /// What to do with the live batch in hand, if there is one.
 void stream_fsm::decide(time_point now) {
   phase_ = phase::listening;
-  if (begins_anew()) return;
   if (!held_) return listen(now);
   // Without a connection it is from before the break. Who has not been asked, or did not answer, may be after all where it leaves a hole.
   const bool is_unproven_hole = before_break_ && *held_ > cursor_.next();
@@ -176,10 +175,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
     must_catch_up_ = true;
     wants_fresh_transport_ = true;  // nothing could tell the batches that wait from those of a successor
     if (cursor_.newest_applied()) {  // what was given up was of the life that is over, and nothing is held
-      held_.reset();
-      in_reply_.reset();
-      is_held_unreadable_ = false;
-      if (recovery_) count_recovery(replay_outcome::interrupted);
+      interrupt();
       return begin_generation(reason::unheard);
     }
   }

@@ -123,6 +123,7 @@ void stream_fsm::end_verifying(bool was_answered, time_point now) {
     suspect_.reset();  // to ask again after each pause would keep live batches waiting for ever, and the batch leaves the endpoint's buffer
     must_catch_up_ = false;  // nobody will say what was missed: a hole before the next live batch does, or the doubt has to do
   }
+  if (begins_anew()) return;
   phase_ = phase::listening;
   decide(now);
 }
@@ -231,7 +232,7 @@ void stream_fsm::forgive(time_point now) {
 /// Whether the endpoint that was taken for a stranger's has turned out to be ours, after something was given up that it has: it was the
 /// publisher's next life, or has come to be its own. What was lost is read, and what may be of the life before leaves.
 bool stream_fsm::begins_anew() {
-  if (!std::exchange(must_begin_anew_, false)) return false;
+  if (!must_begin_anew_) return false;
   tell({.what = fact::kind::restarted,
         .from = cursor_.newest_applied().value_or(seqno{}),
         .because = "the endpoint taken for another's is its own"});

@@ -17,19 +17,6 @@ namespace {
 
 using namespace kvc::test::told;
 
-std::uint64_t foreign_answers(const kvc::core::stream_fsm& of) {
-  return of.so_far().outcomes[static_cast<std::size_t>(replay_outcome::foreign)];
-}
-
-/// A gap of two, and an endpoint that shows another batch under the number of the one before it.
-std::vector<line> found_out() {
-  return after_two({{"live 4", "request 1, recovering"},
-                    {"sent", "read_reply, recovering"},
-                    {"reply 1 other", "forget, incomplete"},
-                    {"forgotten", "apply_live, incomplete"},
-                    {"applied", "listen, incomplete"}});
-}
-
 /// Has joined by silence: some batches from the replay endpoint, more than are remembered.
 std::vector<line> joined_by_silence(const std::string& whose) {
   std::vector<line> story{{"connected", "listen, joining"}, {"quiet 1", "request 0, catching_up"}, {"sent", "read_reply, catching_up"}};
@@ -38,11 +25,6 @@ std::vector<line> joined_by_silence(const std::string& whose) {
     story.push_back({"applied", "read_reply, catching_up"});
   }
   story.insert(story.end(), {{"end", "request 19, catching_up"}, {"sent", "read_reply, catching_up"}, {"end", "listen, whole"}});
-  return story;
-}
-
-std::vector<line> then(std::vector<line> story, const std::vector<line>& more) {
-  story.insert(story.end(), more.begin(), more.end());
   return story;
 }
 
@@ -307,76 +289,6 @@ BOOST_AUTO_TEST_CASE(a_stranger_is_believed_nothing_until_it_shows_a_batch_of_ou
                                         {"reply 1 other", "listen, recovering"},
                                         {"live 2", "apply_live, whole"}}));
   BOOST_TEST(back.so_far().restarts == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_fast_restart_is_no_stranger) {
-  // Its replay endpoint answers before the end of the life before is seen, and shows another batch under the last number.
-  const std::vector<line> read_anew{{"forgotten", "listen, joining"}, {"quiet 1", "request 0, catching_up"}};
-  const auto proven = check("the next batch that is looked for is the same as was heard: what was given up is read", quick(),
-                            then(then(found_out(), {{"pass 31", "listen, incomplete"},
-                                                    {"quiet 10", "request 4, incomplete"},
-                                                    {"sent", "read_reply, incomplete"},
-                                                    {"reply 4", "read_reply, incomplete"},
-                                                    {"end", "forget, recovering"}}),
-                                 read_anew));
-  BOOST_TEST(proven.so_far().missing == 0U);
-  BOOST_TEST(proven.so_far().restarts == 1U);
-  check("its end is seen a moment later: it has to show what it was heard to say, and is read", quick(),
-        then(then(found_out(), {{"back", "listen, incomplete"},
-                                {"quiet 1", "request 4, recovering"},
-                                {"sent", "read_reply, recovering"},
-                                {"reply 4", "forget, recovering"}}),
-             read_anew));
-  check("its end is seen a moment later, and it was heard to say nothing yet", quick(),
-        then(after_two({{"quiet 10", "request 1, whole"}, {"sent", "read_reply, whole"}, {"reply 1 other", "listen, whole"}}),
-             {{"back", "listen, recovering"},
-              {"quiet 1", "request 1, recovering"},
-              {"sent", "read_reply, recovering"},
-              {"reply 1 other", "forget, recovering"}}));
-  check("it begins to count anew", quick(),
-        then(found_out(), {{"live 2 other", "forget, recovering"},
-                           {"forgotten", "request 0, catching_up"},
-                           {"sent", "read_reply, catching_up"},
-                           {"reply 0 other", "apply_reply, catching_up"},
-                           {"applied", "read_reply, catching_up"},
-                           {"reply 1 other", "apply_reply, catching_up"},
-                           {"applied", "read_reply, catching_up"},
-                           {"reply 2 other", "apply_live, whole"}}));
-  check("a clear of everything leaves nothing to be read", quick(),
-        then(found_out(), {{"live 5", "apply_live, incomplete"},
-                           {"cleared", "listen, whole"},
-                           {"pass 31", "listen, whole"},
-                           {"quiet 10", "request 5, whole"},
-                           {"sent", "read_reply, whole"},
-                           {"reply 5", "read_reply, whole"},
-                           {"end", "listen, whole"}}));
-}
-
-BOOST_AUTO_TEST_CASE(what_waited_when_the_connection_broke_tells_nothing_of_who_comes_back) {
-  // Chaos seeds 32185 and 32722: the replay was faster than the live batches, which came when their connection was known to be over.
-  const std::vector<line> broken{{"connected", "listen, joining"},       {"quiet 1", "request 0, catching_up"},
-                                 {"sent", "read_reply, catching_up"},    {"reply 0", "apply_reply, catching_up"},
-                                 {"applied", "read_reply, catching_up"}, {"broken", "listen, joining"}};
-  const auto back = check("its successor is asked for the batch we have", quick(),
-                          then(broken, {{"live 0", "listen, joining"},
-                                        {"live 1", "apply_live, joining"},
-                                        {"applied", "listen, whole"},
-                                        {"connected", "listen, recovering"},
-                                        {"quiet 1", "request 0, recovering"},
-                                        {"sent", "read_reply, recovering"},
-                                        {"reply 0 other", "forget, recovering"},
-                                        {"forgotten", "listen, joining"},
-                                        {"connected", "listen, joining"},
-                                        {"quiet 1", "request 0, catching_up"}}));
-  BOOST_TEST(foreign_answers(back) == 0U);
-  const auto ahead = check("its successor has answered already: what came of both leaves", quick(),
-                           then(broken, {{"live 0 other", "apply_live, recovering"},
-                                         {"applied", "forget, recovering"},
-                                         {"forgotten", "listen, joining"},
-                                         {"connected", "listen, joining"},
-                                         {"quiet 1", "request 0, catching_up"}}));
-  BOOST_TEST(foreign_answers(ahead) == 0U);
-  BOOST_TEST(ahead.so_far().restarts == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(whoever_hears_its_publisher_holds_nothing_of_a_stranger) {

@@ -128,4 +128,23 @@ inline std::vector<line> after_two(std::vector<line> more) {
   return all;
 }
 
+inline std::vector<line> then(std::vector<line> story, const std::vector<line>& more) {
+  story.insert(story.end(), more.begin(), more.end());
+  return story;
+}
+
+/// A gap of two, and an endpoint that shows another batch under the number of the one before it.
+inline std::vector<line> found_out() {
+  return after_two({{"live 4", "request 1, recovering"},
+                    {"sent", "read_reply, recovering"},
+                    {"reply 1 other", "forget, incomplete"},
+                    {"forgotten", "apply_live, incomplete"},
+                    {"applied", "listen, incomplete"}});
+}
+
+/// Answers to replays that turned out to be another publisher's.
+inline std::uint64_t foreign_answers(const kvc::core::stream_fsm& of) {
+  return of.so_far().outcomes[static_cast<std::size_t>(replay_outcome::foreign)];
+}
+
 }  // namespace kvc::test::told

@@ -149,7 +149,6 @@ class stage {
       has_socket_ = true;
       seen_is_connected_ = false;
       seen_breaks_ = 0;
-      is_untold_ = false;
       return;
     }
     switch (machine_.next()) {
@@ -201,7 +200,7 @@ class stage {
       look();
       breaks_told_.on_drained(seen_breaks_);
       tell_connection();
-      if (!may_drop_ && !is_connected_ && has_socket_) connect();
+      if (!may_drop_ && !is_connected_) connect();
       if (now_ < machine_.wake_at() && (!may_drop_ || chance(3))) now_ = machine_.wake_at();
       if (now_ >= machine_.wake_at()) machine_.on_quiet(now_);
       return;
@@ -253,12 +252,8 @@ class stage {
   void look() {
     seen_is_connected_ = is_connected_;
     seen_breaks_ = breaks_;
-    is_untold_ = true;
   }
-  void tell_connection() {
-    is_untold_ = false;
-    machine_.on_connection(seen_is_connected_, breaks_told_.told(), now_);
-  }
+  void tell_connection() { machine_.on_connection(seen_is_connected_, breaks_told_.told(), now_); }
 
   std::mt19937_64 random_;
   stream_fsm::time_point now_{1h};
@@ -281,7 +276,6 @@ class stage {
 
   bool seen_is_connected_ = false;
   std::uint64_t seen_breaks_ = 0;
-  bool is_untold_ = false;
   std::optional<std::uint64_t> last_connection_;
   batch live_;
   std::string live_bytes_;
