@@ -37,8 +37,10 @@ stream_fsm::step stream_fsm::next() const {
 
 stream_state stream_fsm::state() const {
   if (is_silent_) return stream_state::stale;
-  const bool is_in_doubt = is_held_contradicted_ || (is_verifying() && !compared_);  // to compare what nobody doubts yet takes nothing away
-  if (forget_ == reason::restart || forget_ == reason::failure || forget_ == reason::foreign || is_in_doubt) return stream_state::recovering;
+  // To compare what nobody doubts yet takes nothing away.
+  const bool is_in_doubt = is_held_contradicted_ || (is_verifying() && !compared_);
+  const bool is_to_leave = forget_ == reason::restart || forget_ == reason::failure || forget_ == reason::foreign;
+  if (is_in_doubt || is_to_leave) return stream_state::recovering;
   const bool is_only_looking = is_tail_check_ && recovery_ && recovery_->applied_count() == 0;
   if (recovery_ && !is_only_looking) return is_settled_ ? stream_state::recovering : stream_state::catching_up;
   if (!is_settled_) return stream_state::joining;
