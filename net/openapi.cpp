@@ -228,6 +228,7 @@ http_reply docs_reply() {
     body.append("<tr><td>").append(method).append("<td><code>").append(path).append("</code><td>").append(summary).append("\n");
   };
   for (const route_entry& each : all_routes()) add(each.method, each.path, each.summary);
+  for (const store_route& each : store_routes()) add(each.method, each.path, each.summary);
   for (const coordinator_route& each : coordinator_routes()) add(each.method, each.path, each.summary);
   body += "</table>\n</html>\n";
   http_reply reply = ok_reply(std::move(body), wire_form::text);

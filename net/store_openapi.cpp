@@ -1,7 +1,8 @@
 #include "net/store_openapi.hpp"
 
+#include <algorithm>
 #include <array>
-#include <string_view>
+#include <cctype>
 
 namespace kvc::net {
 namespace {
@@ -32,11 +33,12 @@ constexpr std::string_view schemas = R"json("Probe":{"type":"object","descriptio
  "queued":{"type":"integer","description":"Orders that wait for their turn"},"running":{"type":"integer"},
  "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},)json";
 
-struct operation {
-  std::string_view method;
-  std::string_view summary;
-  std::string_view asked;  ///< schema of the body; empty: none
-  std::string_view answered;
+/// Those of one path stand together.
+constexpr std::array routes{
+    store_route{"POST", "/exist", "Whether objects of stores exist; may have them brought to memory", "Probe", "ProbeAnswer"},
+    store_route{"POST", "/stores", "Register who moves the bytes of a backend's objects", "Store", "StoreAdded"},
+    store_route{"GET", "/stores", "Every registered store", "", "Stores"},
+    store_route{"DELETE", "/stores/{backend_id}", "Forget a store and end what it was doing", "", "StoreRemoved"},
 };
 
 void append_content(std::string& out, std::string_view schema) {
@@ -44,9 +46,13 @@ void append_content(std::string& out, std::string_view schema) {
   out += R"("content":{"application/json":)" + reference + R"(,"application/msgpack":)" + reference + "}";
 }
 
-void append_operation(std::string& out, const operation& what, bool names_backend) {
-  out.append("\"").append(what.method).append(R"(":{"summary":")").append(what.summary).append(R"(","security":[{},{"bearer":[]}],)");
-  if (names_backend) out += R"("parameters":[{"name":"backend_id","in":"path","required":true,"schema":{"type":"string"}}],)";
+void append_operation(std::string& out, const store_route& what) {
+  std::string method(what.method);
+  std::ranges::transform(method, method.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  out.append("\"").append(method).append(R"(":{"summary":")").append(what.summary).append(R"(","security":[{},{"bearer":[]}],)");
+  if (what.path.ends_with('}')) {
+    out += R"("parameters":[{"name":"backend_id","in":"path","required":true,"schema":{"type":"string"}}],)";
+  }
   if (!what.asked.empty()) {
     out += R"("requestBody":{"required":true,)";
     append_content(out, what.asked);
@@ -61,19 +67,22 @@ void append_operation(std::string& out, const operation& what, bool names_backen
 
 }  // namespace
 
+std::span<const store_route> store_routes() noexcept {
+  return routes;
+}
+
 void append_store_paths(std::string& out) {
-  constexpr operation probe{"post", "Whether objects of stores exist; may have them brought to memory", "Probe", "ProbeAnswer"};
-  constexpr operation add{"post", "Register who moves the bytes of a backend's objects", "Store", "StoreAdded"};
-  constexpr operation show{"get", "Every registered store", "", "Stores"};
-  constexpr operation drop{"delete", "Forget a store and end what it was doing", "", "StoreRemoved"};
-  out += R"("/exist":{)";
-  append_operation(out, probe, false);
-  out += R"(},"/stores":{)";
-  append_operation(out, add, false);
-  out += ',';
-  append_operation(out, show, false);
-  out += R"(},"/stores/{backend_id}":{)";
-  append_operation(out, drop, true);
+  std::string_view open;
+  for (const store_route& each : routes) {
+    if (each.path == open) {
+      out += ',';
+    } else {
+      if (!open.empty()) out += "},";
+      out.append("\"").append(each.path).append("\":{");
+      open = each.path;
+    }
+    append_operation(out, each);
+  }
   out += '}';
 }
 

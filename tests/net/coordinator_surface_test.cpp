@@ -247,14 +247,24 @@ BOOST_AUTO_TEST_CASE(chunked_bodies_and_those_asked_for_work) {
   BOOST_TEST(client.receive().body == R"({"instance_id":"a","re_registered":true})");
 }
 
-BOOST_AUTO_TEST_CASE(a_page_for_people_leads_to_the_description) {
+BOOST_AUTO_TEST_CASE(a_page_for_people_names_every_route_and_leads_to_the_description) {
+  // Who looks for a route there and does not find it takes it for missing.
   coordinator_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
   for (const char* path : {"/docs", "/redoc"}) {
     const raw_answer page = service.call("GET", path);
     BOOST_TEST(page.status == 200, path);
     BOOST_TEST(page.header("content-type") == "text/html; charset=utf-8");
     BOOST_TEST(page.body.find(R"(href="openapi.json")") != std::string::npos);
-    BOOST_TEST(page.body.find("/quota/{cache_salt}") != std::string::npos);
+    for (const auto& [route, methods] : document.at("paths").as_object()) {
+      for (const auto& [method, told] : methods.as_object()) {
+        std::string row = "<tr><td>";
+        for (const char letter : std::string_view(method)) row += static_cast<char>(letter & ~0x20);
+        row.append("<td><code>").append(std::string_view(route)).append("</code><td>");
+        row += told.at("summary").as_string();
+        BOOST_TEST(page.body.find(row) != std::string::npos, row);
+      }
+    }
     BOOST_TEST(page.body.find("://") == std::string::npos, "nothing is fetched from elsewhere");
   }
 }
