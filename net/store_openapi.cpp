@@ -22,7 +22,7 @@ constexpr std::string_view schemas = R"json("Probe":{"type":"object","descriptio
  "oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}}},
 "Store":{"type":"object","required":["backend_id","type","url"],"properties":{"backend_id":{"type":"string","minLength":1},
  "type":{"type":"string","enum":["mooncake_master","lmcache","webhook"]},"url":{"type":"string","description":"http://host:port/path"},
- "world_size":{"type":["integer","null"],"minimum":1,"default":1,"description":"lmcache only: ranks of the engines behind it"}}},
+ "world_size":{"type":["integer","null"],"minimum":1,"maximum":65536,"default":1,"description":"lmcache only: ranks of the engines behind it"}}},
 "StoreAdded":{"type":"object","required":["status","backend_id","changed","replaced"],"properties":{"status":{"type":"string"},
  "backend_id":{"type":"string"},"changed":{"type":"boolean"},"replaced":{"type":"boolean"}}},
 "StoreRemoved":{"type":"object","required":["status","backend_id"],"properties":{"status":{"type":"string"},"backend_id":{"type":"string"}}},

@@ -2,13 +2,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -23,6 +28,23 @@ BOOST_AUTO_TEST_SUITE(coordinator_surface)
 namespace {
 
 using namespace kvc::test;
+
+/// The members that a schema describes, those of the schemas it refers to included.
+std::map<std::string, boost::json::value> members_of(const boost::json::value& schema, const boost::json::value& all) {
+  std::map<std::string, boost::json::value> found;
+  const auto& object = schema.as_object();
+  if (object.contains("$ref")) {
+    const std::string_view reference = object.at("$ref").as_string();
+    return members_of(all.at(reference.substr(reference.rfind('/') + 1)), all);
+  }
+  if (object.contains("properties")) {
+    for (const auto& [name, member] : object.at("properties").as_object()) found.emplace(name, member);
+  }
+  if (object.contains("allOf")) {
+    for (const auto& each : object.at("allOf").as_array()) found.merge(members_of(each, all));
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -104,6 +126,43 @@ BOOST_AUTO_TEST_CASE(the_description_promises_no_form_that_is_not_sent) {
     }
   }
   BOOST_TEST(seen > 20U);
+}
+
+BOOST_AUTO_TEST_CASE(the_description_tells_the_bounds_of_numbers) {
+  // A generated client checks what it sends by the description, and is refused by the server.
+  store_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
+  const auto& schemas = document.at("components").at("schemas");
+  const std::vector<std::pair<std::string, std::string>> requests{
+      {"/query", R"({"model":"m","block_size":4,"token_ids":[]})"},
+      {"/query_by_hash", R"({"model":"m","block_size":4,"seq_hashes":[]})"},
+      {"/register", R"({"endpoint":"tcp://a:1","type":"Mooncake","modelname":"m","instance_id":"i","block_size":4})"},
+      {"/unregister", R"({"instance_id":"i"})"},
+      {"/exist", R"({"key":"a"})"},
+      {"/stores", R"({"backend_id":"b","type":"lmcache","url":"http://a"})"},
+  };
+  std::size_t seen = 0;
+  for (const auto& [path, body] : requests) {
+    const auto& asked = document.at("paths").at(path).at("post").at("requestBody").at("content").at("application/json").at("schema");
+    for (const auto& [name, member] : members_of(asked, schemas)) {
+      const std::string type = boost::json::serialize(member.at("type"));
+      if (type.find("integer") == std::string::npos || type.find("string") != std::string::npos) continue;
+      auto wrong = boost::json::parse(body);
+      wrong.as_object().insert_or_assign(name, -1);
+      const std::string why = service.call("POST", path, boost::json::serialize(wrong)).body;
+      const auto told = [&described = member.as_object()](const char* bound) {
+        return described.contains(bound) ? std::to_string(described.at(bound).to_number<std::uint64_t>()) : "nothing";
+      };
+      BOOST_TEST(why.find(name + " must be between " + told("minimum") + " and ") != std::string::npos, why);
+      if (why.find(" and 18446744073709551615\"") != std::string::npos) continue;  // no bound but that of the type
+      BOOST_TEST(why.find(" and " + told("maximum") + "\"") != std::string::npos, why);
+      ++seen;
+    }
+  }
+  BOOST_TEST(seen == 10U);
+  // What tells partitions apart in queries does so in registrations.
+  const auto& registration = schemas.at("Registration").at("properties").as_object();
+  for (const char* name : {"lora_name", "lora_id", "tenant_id", "block_size"}) BOOST_TEST(registration.contains(name), name);
 }
 
 BOOST_AUTO_TEST_CASE(the_page_of_metrics_names_each_family_once) {
