@@ -211,6 +211,8 @@ http_reply openapi_reply(std::string_view version) {
   append_store_paths(body);
   body += ',';
   append_coordinator_paths(body);
+  body += R"(},"webhooks":{)";
+  append_store_webhooks(body);
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
   body.back() = ',';

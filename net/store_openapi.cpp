@@ -31,7 +31,22 @@ constexpr std::string_view schemas = R"json("Probe":{"type":"object","descriptio
  "reachable":{"type":["boolean","null"],"description":"Whether the last look at it was answered; null: none has ended"},
  "objects":{"type":"integer"},
  "queued":{"type":"integer","description":"Orders that wait for their turn"},"running":{"type":"integer"},
- "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},)json";
+ "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},
+"Promotion":{"type":"object","required":["operation","keys","tenant_id","preferred"],"properties":{
+ "operation":{"type":"string","enum":["promote"]},"keys":{"type":"array","items":{"type":"string"}},"tenant_id":{"type":"string"},
+ "preferred":{"type":["string","null"],"description":"Host, segment or instance that should have the copies; null: any"}}},
+"PromotionWord":{"type":"string","enum":["accepted","already","rejected_pressure","unsupported","failed"],
+ "description":"accepted is a promise; the store's events tell when the copy is there"},
+"Promoted":{"type":"object","required":["results"],"properties":{"results":{"description":"In the order of the keys, or by key","oneOf":[
+ {"type":"array","items":{"$ref":"#/components/schemas/PromotionWord"}},
+ {"type":"object","additionalProperties":{"$ref":"#/components/schemas/PromotionWord"}}]}}},)json";
+
+/// What is asked of a store of type `webhook`.
+constexpr std::string_view webhooks =
+    R"json("promote":{"post":{"summary":"Sent to the url of a store of type webhook: have these objects brought to memory",
+"requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Promotion"}}}},
+"responses":{"200":{"description":"What becomes of each key","content":{"application/json":{"schema":
+ {"$ref":"#/components/schemas/Promoted"}}}},"429":{"description":"Not now, as after 503; of any other status all keys have failed"}}}})json";
 
 /// Those of one path stand together.
 constexpr std::array routes{
@@ -84,6 +99,10 @@ void append_store_paths(std::string& out) {
     append_operation(out, each);
   }
   out += '}';
+}
+
+void append_store_webhooks(std::string& out) {
+  out += webhooks;
 }
 
 void append_store_schemas(std::string& out) {

@@ -22,7 +22,10 @@ struct store_route {
 /// Appends the members of `paths` for these routes, separated by commas. Pure.
 void append_store_paths(std::string& out);
 
-/// Appends the members of `components/schemas` that these paths refer to. Pure.
+/// Appends the members of `webhooks`: what stores are sent that are registered as one. Pure.
+void append_store_webhooks(std::string& out);
+
+/// Appends the members of `components/schemas` that all of these refer to. Pure.
 void append_store_schemas(std::string& out);
 
 }  // namespace kvc::net

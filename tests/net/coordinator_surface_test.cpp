@@ -21,7 +21,9 @@
 #include "net/http_router.hpp"
 #include "net/label_text.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/net/promotion_fixture.hpp"
 #include "tests/support/net/store_fixture.hpp"
+#include "tests/support/net/stub_mp_server.hpp"
 
 BOOST_AUTO_TEST_SUITE(coordinator_surface)
 
@@ -163,6 +165,29 @@ BOOST_AUTO_TEST_CASE(the_description_tells_the_bounds_of_numbers) {
   // What tells partitions apart in queries does so in registrations.
   const auto& registration = schemas.at("Registration").at("properties").as_object();
   for (const char* name : {"lora_name", "lora_id", "tenant_id", "block_size"}) BOOST_TEST(registration.contains(name), name);
+}
+
+BOOST_AUTO_TEST_CASE(the_description_tells_what_a_webhook_is_sent_and_may_answer) {
+  // Who writes one has nothing else to go by.
+  store_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
+  const auto& schemas = document.at("components").at("schemas");
+  const auto& told = document.at("webhooks").at("promote").at("post");
+  const auto sent = members_of(told.at("requestBody").at("content").at("application/json").at("schema"), schemas);
+  BOOST_TEST(sent.size() == 4U);
+  for (const char* name : {"operation", "keys", "tenant_id", "preferred"}) BOOST_TEST(sent.contains(name), name);
+
+  const auto answered = members_of(told.at("responses").at("200").at("content").at("application/json").at("schema"), schemas);
+  BOOST_TEST(answered.contains("results"));
+  for (const auto& word : schemas.at("PromotionWord").at("enum").as_array()) {
+    stub_mp_server hook([&word](const stub_mp_server::asked&) {
+      return stub_mp_server::told{.status = 200, .body = R"({"results":[)" + boost::json::serialize(word) + "]}"};
+    });
+    promotion_fixture store;
+    store.add_store("http://127.0.0.1:" + std::to_string(hook.port()) + "/move", "store-1", "webhook");
+    (void)store.prefetch(R"(,"wait_ms":10000)");
+    BOOST_TEST(store.has_ended(std::string(std::string_view(word.as_string()))), word);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_page_of_metrics_names_each_family_once) {
