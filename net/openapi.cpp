@@ -9,6 +9,7 @@
 #include "net/coordinator_router.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
+#include "net/pages_openapi.hpp"
 #include "net/store_openapi.hpp"
 
 namespace kvc::net {
@@ -137,6 +138,11 @@ shapes shapes_of(endpoint which) {
     case endpoint::unregister_publisher: return {"Unregistration", "Unregistered"};
     case endpoint::dump: return {"", "Events"};
     case endpoint::global_view: return {"", "GlobalView"};
+    case endpoint::services: return {"", "Services"};
+    case endpoint::workers: return {"", "Workers"};
+    case endpoint::alive: return {"", "Alive"};
+    case endpoint::health: return {"", "Health"};
+    case endpoint::ready: return {"", "Readiness"};
     default: return {"", "Report"};
   }
 }
@@ -216,6 +222,7 @@ http_reply openapi_reply(std::string_view version) {
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
   body.back() = ',';
+  append_page_schemas(body);
   append_store_schemas(body);
   append_coordinator_schemas(body);
   body += "}}}";
