@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,20 +22,33 @@ namespace {
 constexpr std::size_t most_dumps = 4;            ///< at once: each makes lanes work and holds on to runs
 constexpr std::size_t piece_bytes = 256U << 10;  ///< sent at a time, and one turn's worth more
 
+using stream_set = std::unordered_set<const core::stream_status*>;
+
 /// What the parameters choose.
 struct dump_choice {
   std::optional<std::string> instance;
   std::optional<core::dp_rank> rank;
   core::dump_filter partitions;
 
-  /// Whether the stream speaks for a worker that is meant.
-  [[nodiscard]] bool matches(const service_info& stream) const {
+  /// Whether the stream speaks for a worker that is meant. `of_tenant`: see `streams_of`.
+  [[nodiscard]] bool matches(const service_info& stream, const stream_set& of_tenant) const {
     const core::worker_key& key = stream.registration.worker;
-    return (!instance || *instance == key.instance) && (!partitions.tenant || *partitions.tenant == key.tenant) &&
+    const bool is_of_tenant = !partitions.tenant || *partitions.tenant == key.tenant || of_tenant.contains(stream.status.get());
+    return (!instance || *instance == key.instance) && is_of_tenant &&
            (!rank || *rank == key.rank ||
             std::ranges::any_of(*stream.status->ranks.list(), [this](const auto& each) { return each->rank == *rank; }));
   }
 };
+
+/// The streams that speak of a tenant's partitions: events name tenants themselves, whichever their stream is registered for.
+stream_set streams_of(const std::string& tenant, const core::catalog_view& all) {
+  stream_set found;
+  for (const auto& [key, partition] : all.partitions) {
+    if (key.tenant != tenant) continue;
+    for (const core::member& each : partition->members) found.insert(each.status.get());
+  }
+  return found;
+}
 
 checked read_number(const std::string& name, const std::string& text, std::uint32_t least, std::optional<std::uint32_t>& out) {
   std::uint32_t value = 0;
@@ -181,9 +195,11 @@ http_reply dump_blocks(const api_context& context, std::atomic<std::size_t>& run
   dump_choice choice;
   if (const checked wrong = read_choice(request, choice)) return reply_with(*wrong, request.answer_form);
   const auto fleet = context.fleet.view().get();
+  const auto& tenant = choice.partitions.tenant;
+  const stream_set of_tenant = tenant ? streams_of(*tenant, *context.catalog.view().get()) : stream_set();
   stream_list streams;
   for (const auto& each : *fleet) {
-    if (choice.matches(*each)) streams.push_back(each);
+    if (choice.matches(*each, of_tenant)) streams.push_back(each);
   }
   if (streams.empty()) {
     return reply_with(refusal{refusal_kind::service_not_found, "no registered publisher matches"}, request.answer_form);

@@ -1,5 +1,8 @@
 #include "net/dump_events.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "core/block_hasher.hpp"
 
 namespace kvc::net {
@@ -17,6 +20,13 @@ void text_or_null(answer_writer& event, std::string_view name, const std::string
   event.key(name);
   if (value.empty()) return event.nothing();
   event.text(value);
+}
+
+/// The standard writes media in lower case, rows of answers in upper case.
+std::string as_in_events(std::string_view medium) {
+  std::string word(medium);
+  std::ranges::transform(word, word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return word;
 }
 
 void null(answer_writer& event, std::string_view name) {
@@ -40,7 +50,7 @@ answer_writer dump_event_writer::begin(std::string_view type, const dump_owner& 
   text_or_null(event, "lora_name", home.key.lora);
   event.member("tenant_id", home.key.tenant);
   event.member("backend_id", who.backend_id.empty() ? who.worker.instance : who.backend_id);
-  event.member("medium", media_->name(medium));
+  event.member("medium", as_in_events(media_->name(medium)));
   event.member("dp_rank", who.worker.rank.get());
   event.member("instance_id", who.worker.instance);
   return event;

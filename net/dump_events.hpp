@@ -17,8 +17,8 @@ namespace kvc::net {
 
 /// Writes stored events, a line each.
 ///
-/// `seq_hashes`, `parent_hash` and `base_block_idx` are the standard's, whatever hashes the engine uses; its own names are in
-/// `engine_hashes`, since removals come under those, and as tokens are not kept, `local_hashes` tells which blocks they are. `copies` is
+/// `medium`, `seq_hashes`, `parent_hash` and `base_block_idx` are as the standard writes them, whatever the engine does; its own names are
+/// in `engine_hashes`, since removals come under those, and as tokens are not kept, `local_hashes` tells which blocks they are. `copies` is
 /// there when a name means more than one. A block known by its sequence hash only has neither position nor local hash. What waits for its
 /// place is no stored event yet: its `event_type` is `waiting`, and it has `parent_engine_hash` instead of sequence hashes. (Source: seed
 /// document 000, "Event envelope".)

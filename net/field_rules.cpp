@@ -13,7 +13,7 @@ namespace {
 
 /// An integer too large for 64 bits is read as a real number.
 bool is_huge(const tape_node& node) {
-  return node.what == kind::real && (node.number >= 18446744073709551616.0 || node.number < -9223372036854775808.0);
+  return node.what == kind::real && (node.number >= 18446744073709551616.0 || node.number <= -9223372036854775808.0);
 }
 
 bool says_the_same(const tape_node& one, const tape_node& other) {

@@ -148,7 +148,7 @@ void json_handler::element(kind what, std::uint64_t bits, double number) {
   const bool is_integer = what == kind::unsigned_integer || what == kind::negative_integer;
   if (!is_integer) {
     // An integer too large for 64 bits arrives as a real number.
-    const bool is_huge = what == kind::real && (number >= 18446744073709551616.0 || number < -9223372036854775808.0);
+    const bool is_huge = what == kind::real && (number >= 18446744073709551616.0 || number <= -9223372036854775808.0);
     refuse(is_huge ? refusal_kind::out_of_range : refusal_kind::invalid_type);
   } else if (is_token && (what == kind::negative_integer || bits > std::numeric_limits<std::uint32_t>::max())) {
     refuse(refusal_kind::out_of_range);

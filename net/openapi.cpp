@@ -9,6 +9,7 @@
 #include "net/coordinator_router.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
+#include "net/pages_openapi.hpp"
 #include "net/store_openapi.hpp"
 
 namespace kvc::net {
@@ -73,7 +74,9 @@ constexpr std::string_view schemas = R"json({
  "replay_endpoint":{"type":["string","null"]},
  "type":{"type":"string","description":"vLLM, SGLang, TensorRT-LLM, Mooncake, standard or auto, in any case"},
  "modelname":{"type":"string","minLength":1,"description":"Also model or model_name"},
- "lora_name":{"type":["string","null"]},"tenant_id":{"type":["string","null"],"default":"default"},
+ "lora_name":{"type":["string","null"]},
+ "lora_id":{"type":["string","integer","null"],"deprecated":true,"description":"Alias of lora_name; not both"},
+ "tenant_id":{"type":["string","null"],"default":"default"},
  "instance_id":{"type":"string","minLength":1},"block_size":{"type":"integer","minimum":1,"maximum":4294967295},
  "dp_rank":{"type":["integer","null"],"minimum":0,"maximum":4294967295,"default":0},
  "additionalsalt":{"type":["string","null"],"description":"Also additional_salt or cache_salt"},
@@ -91,7 +94,7 @@ constexpr std::string_view schemas = R"json({
  "warnings":{"type":"array","items":{"type":"string"}}}},
 "Unregistration":{"type":"object","required":["instance_id"],"properties":{"instance_id":{"type":"string","minLength":1},
  "tenant_id":{"type":["string","null"],"default":"default"},
- "dp_rank":{"type":["integer","null"],"description":"Absent: every rank"},
+ "dp_rank":{"type":["integer","null"],"minimum":0,"maximum":4294967295,"description":"Absent: every rank"},
  "type":{"type":["string","null"],"description":"Mooncake: pools only; another known type: engines only; absent: both"}}},
 "Unregistered":{"type":"object","required":["status","removed_instances"],"properties":{"status":{"type":"string"},
  "removed_instances":{"type":"array","items":{"type":"string","description":"instance|tenant|rank"}}}},
@@ -135,6 +138,11 @@ shapes shapes_of(endpoint which) {
     case endpoint::unregister_publisher: return {"Unregistration", "Unregistered"};
     case endpoint::dump: return {"", "Events"};
     case endpoint::global_view: return {"", "GlobalView"};
+    case endpoint::services: return {"", "Services"};
+    case endpoint::workers: return {"", "Workers"};
+    case endpoint::alive: return {"", "Alive"};
+    case endpoint::health: return {"", "Health"};
+    case endpoint::ready: return {"", "Readiness"};
     default: return {"", "Report"};
   }
 }
@@ -209,9 +217,12 @@ http_reply openapi_reply(std::string_view version) {
   append_store_paths(body);
   body += ',';
   append_coordinator_paths(body);
+  body += R"(},"webhooks":{)";
+  append_store_webhooks(body);
   body += R"(},"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}},"schemas":)";
   body += schemas;
   body.back() = ',';
+  append_page_schemas(body);
   append_store_schemas(body);
   append_coordinator_schemas(body);
   body += "}}}";
@@ -228,6 +239,7 @@ http_reply docs_reply() {
     body.append("<tr><td>").append(method).append("<td><code>").append(path).append("</code><td>").append(summary).append("\n");
   };
   for (const route_entry& each : all_routes()) add(each.method, each.path, each.summary);
+  for (const store_route& each : store_routes()) add(each.method, each.path, each.summary);
   for (const coordinator_route& each : coordinator_routes()) add(each.method, each.path, each.summary);
   body += "</table>\n</html>\n";
   http_reply reply = ok_reply(std::move(body), wire_form::text);

@@ -1,7 +1,8 @@
 #include "net/store_openapi.hpp"
 
+#include <algorithm>
 #include <array>
-#include <string_view>
+#include <cctype>
 
 namespace kvc::net {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::string_view schemas = R"json("Probe":{"type":"object","descriptio
  "oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}}},
 "Store":{"type":"object","required":["backend_id","type","url"],"properties":{"backend_id":{"type":"string","minLength":1},
  "type":{"type":"string","enum":["mooncake_master","lmcache","webhook"]},"url":{"type":"string","description":"http://host:port/path"},
- "world_size":{"type":["integer","null"],"minimum":1,"default":1,"description":"lmcache only: ranks of the engines behind it"}}},
+ "world_size":{"type":["integer","null"],"minimum":1,"maximum":65536,"default":1,"description":"lmcache only: ranks of the engines behind it"}}},
 "StoreAdded":{"type":"object","required":["status","backend_id","changed","replaced"],"properties":{"status":{"type":"string"},
  "backend_id":{"type":"string"},"changed":{"type":"boolean"},"replaced":{"type":"boolean"}}},
 "StoreRemoved":{"type":"object","required":["status","backend_id"],"properties":{"status":{"type":"string"},"backend_id":{"type":"string"}}},
@@ -30,13 +31,29 @@ constexpr std::string_view schemas = R"json("Probe":{"type":"object","descriptio
  "reachable":{"type":["boolean","null"],"description":"Whether the last look at it was answered; null: none has ended"},
  "objects":{"type":"integer"},
  "queued":{"type":"integer","description":"Orders that wait for their turn"},"running":{"type":"integer"},
- "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},)json";
+ "refused_for_memory":{"type":"integer","description":"As the store told last"}}}}}},
+"Promotion":{"type":"object","required":["operation","keys","tenant_id","preferred"],"properties":{
+ "operation":{"type":"string","enum":["promote"]},"keys":{"type":"array","items":{"type":"string"}},"tenant_id":{"type":"string"},
+ "preferred":{"type":["string","null"],"description":"Host, segment or instance that should have the copies; null: any"}}},
+"PromotionWord":{"type":"string","enum":["accepted","already","rejected_pressure","unsupported","failed"],
+ "description":"accepted is a promise; the store's events tell when the copy is there"},
+"Promoted":{"type":"object","required":["results"],"properties":{"results":{"description":"In the order of the keys, or by key","oneOf":[
+ {"type":"array","items":{"$ref":"#/components/schemas/PromotionWord"}},
+ {"type":"object","additionalProperties":{"$ref":"#/components/schemas/PromotionWord"}}]}}},)json";
 
-struct operation {
-  std::string_view method;
-  std::string_view summary;
-  std::string_view asked;  ///< schema of the body; empty: none
-  std::string_view answered;
+/// What is asked of a store of type `webhook`.
+constexpr std::string_view webhooks =
+    R"json("promote":{"post":{"summary":"Sent to the url of a store of type webhook: have these objects brought to memory",
+"requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Promotion"}}}},
+"responses":{"200":{"description":"What becomes of each key","content":{"application/json":{"schema":
+ {"$ref":"#/components/schemas/Promoted"}}}},"429":{"description":"Not now, as after 503; of any other status all keys have failed"}}}})json";
+
+/// Those of one path stand together.
+constexpr std::array routes{
+    store_route{"POST", "/exist", "Whether objects of stores exist; may have them brought to memory", "Probe", "ProbeAnswer"},
+    store_route{"POST", "/stores", "Register who moves the bytes of a backend's objects", "Store", "StoreAdded"},
+    store_route{"GET", "/stores", "Every registered store", "", "Stores"},
+    store_route{"DELETE", "/stores/{backend_id}", "Forget a store and end what it was doing", "", "StoreRemoved"},
 };
 
 void append_content(std::string& out, std::string_view schema) {
@@ -44,9 +61,13 @@ void append_content(std::string& out, std::string_view schema) {
   out += R"("content":{"application/json":)" + reference + R"(,"application/msgpack":)" + reference + "}";
 }
 
-void append_operation(std::string& out, const operation& what, bool names_backend) {
-  out.append("\"").append(what.method).append(R"(":{"summary":")").append(what.summary).append(R"(","security":[{},{"bearer":[]}],)");
-  if (names_backend) out += R"("parameters":[{"name":"backend_id","in":"path","required":true,"schema":{"type":"string"}}],)";
+void append_operation(std::string& out, const store_route& what) {
+  std::string method(what.method);
+  std::ranges::transform(method, method.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  out.append("\"").append(method).append(R"(":{"summary":")").append(what.summary).append(R"(","security":[{},{"bearer":[]}],)");
+  if (what.path.ends_with('}')) {
+    out += R"("parameters":[{"name":"backend_id","in":"path","required":true,"schema":{"type":"string"}}],)";
+  }
   if (!what.asked.empty()) {
     out += R"("requestBody":{"required":true,)";
     append_content(out, what.asked);
@@ -61,20 +82,27 @@ void append_operation(std::string& out, const operation& what, bool names_backen
 
 }  // namespace
 
+std::span<const store_route> store_routes() noexcept {
+  return routes;
+}
+
 void append_store_paths(std::string& out) {
-  constexpr operation probe{"post", "Whether objects of stores exist; may have them brought to memory", "Probe", "ProbeAnswer"};
-  constexpr operation add{"post", "Register who moves the bytes of a backend's objects", "Store", "StoreAdded"};
-  constexpr operation show{"get", "Every registered store", "", "Stores"};
-  constexpr operation drop{"delete", "Forget a store and end what it was doing", "", "StoreRemoved"};
-  out += R"("/exist":{)";
-  append_operation(out, probe, false);
-  out += R"(},"/stores":{)";
-  append_operation(out, add, false);
-  out += ',';
-  append_operation(out, show, false);
-  out += R"(},"/stores/{backend_id}":{)";
-  append_operation(out, drop, true);
+  std::string_view open;
+  for (const store_route& each : routes) {
+    if (each.path == open) {
+      out += ',';
+    } else {
+      if (!open.empty()) out += "},";
+      out.append("\"").append(each.path).append("\":{");
+      open = each.path;
+    }
+    append_operation(out, each);
+  }
   out += '}';
+}
+
+void append_store_webhooks(std::string& out) {
+  out += webhooks;
 }
 
 void append_store_schemas(std::string& out) {

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/event_encode.hpp"
 #include "net/request_document.hpp"
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/dump_samples.hpp"
@@ -153,6 +154,30 @@ BOOST_FIXTURE_TEST_CASE(tells_of_every_rank_that_a_stream_speaks_for, dump_fixtu
   BOOST_REQUIRE(workers.size() == 3U);
   BOOST_TEST(workers[1].owner.worker.rank.get() == 7U);
   BOOST_TEST(test::depth_of(workers[1], 2, locals_of(tokens_from(0, 1))) == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(tells_a_tenants_blocks_whoever_their_stream_is_registered_for, dump_fixture) {
+  // Events name tenants: a store's stream is registered once and speaks for all of them. Their partitions could be seen and not dumped.
+  core::stored_event own;
+  own.hashes = {core::engine_hash{11}};
+  own.base = core::position{0};
+  core::stored_event other = own;
+  other.hashes = {core::engine_hash{22}};
+  other.scope.tenant = "ada";
+  core::event_batch batch;
+  batch.events = {own, other};
+  std::string payload;
+  net::encode_batch(batch, media, {.form = net::event_form::standard}, payload);
+  publish(first, 0, payload);
+
+  const raw_answer hers = get("/dump?tenant_id=ada");
+  BOOST_TEST(lines_with(hers, "stored") == 1U);
+  BOOST_TEST(has(hers, R"("tenant_id":"ada")"));
+  BOOST_TEST(has(hers, R"("engine_hashes":[22])"));
+  const raw_answer default_ones = get("/dump?tenant_id=default");
+  BOOST_TEST(lines_with(default_ones, "stored") == 1U);
+  BOOST_TEST(has(default_ones, R"("engine_hashes":[11])"));
+  BOOST_TEST(lines_with(get("/dump"), "stored") == 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(refuses_what_it_cannot_tell, dump_fixture) {

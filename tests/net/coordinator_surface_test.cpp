@@ -2,13 +2,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -16,13 +21,32 @@
 #include "net/http_router.hpp"
 #include "net/label_text.hpp"
 #include "tests/support/net/coordinator_fixture.hpp"
+#include "tests/support/net/promotion_fixture.hpp"
 #include "tests/support/net/store_fixture.hpp"
+#include "tests/support/net/stub_mp_server.hpp"
 
 BOOST_AUTO_TEST_SUITE(coordinator_surface)
 
 namespace {
 
 using namespace kvc::test;
+
+/// The members that a schema describes, those of the schemas it refers to included.
+std::map<std::string, boost::json::value> members_of(const boost::json::value& schema, const boost::json::value& all) {
+  std::map<std::string, boost::json::value> found;
+  const auto& object = schema.as_object();
+  if (object.contains("$ref")) {
+    const std::string_view reference = object.at("$ref").as_string();
+    return members_of(all.at(reference.substr(reference.rfind('/') + 1)), all);
+  }
+  if (object.contains("properties")) {
+    for (const auto& [name, member] : object.at("properties").as_object()) found.emplace(name, member);
+  }
+  if (object.contains("allOf")) {
+    for (const auto& each : object.at("allOf").as_array()) found.merge(members_of(each, all));
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -104,6 +128,66 @@ BOOST_AUTO_TEST_CASE(the_description_promises_no_form_that_is_not_sent) {
     }
   }
   BOOST_TEST(seen > 20U);
+}
+
+BOOST_AUTO_TEST_CASE(the_description_tells_the_bounds_of_numbers) {
+  // A generated client checks what it sends by the description, and is refused by the server.
+  store_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
+  const auto& schemas = document.at("components").at("schemas");
+  const std::vector<std::pair<std::string, std::string>> requests{
+      {"/query", R"({"model":"m","block_size":4,"token_ids":[]})"},
+      {"/query_by_hash", R"({"model":"m","block_size":4,"seq_hashes":[]})"},
+      {"/register", R"({"endpoint":"tcp://a:1","type":"Mooncake","modelname":"m","instance_id":"i","block_size":4})"},
+      {"/unregister", R"({"instance_id":"i"})"},
+      {"/exist", R"({"key":"a"})"},
+      {"/stores", R"({"backend_id":"b","type":"lmcache","url":"http://a"})"},
+  };
+  std::size_t seen = 0;
+  for (const auto& [path, body] : requests) {
+    const auto& asked = document.at("paths").at(path).at("post").at("requestBody").at("content").at("application/json").at("schema");
+    for (const auto& [name, member] : members_of(asked, schemas)) {
+      const std::string type = boost::json::serialize(member.at("type"));
+      if (type.find("integer") == std::string::npos || type.find("string") != std::string::npos) continue;
+      auto wrong = boost::json::parse(body);
+      wrong.as_object().insert_or_assign(name, -1);
+      const std::string why = service.call("POST", path, boost::json::serialize(wrong)).body;
+      const auto told = [&described = member.as_object()](const char* bound) {
+        return described.contains(bound) ? std::to_string(described.at(bound).to_number<std::uint64_t>()) : "nothing";
+      };
+      BOOST_TEST(why.find(name + " must be between " + told("minimum") + " and ") != std::string::npos, why);
+      if (why.find(" and 18446744073709551615\"") != std::string::npos) continue;  // no bound but that of the type
+      BOOST_TEST(why.find(" and " + told("maximum") + "\"") != std::string::npos, why);
+      ++seen;
+    }
+  }
+  BOOST_TEST(seen == 10U);
+  // What tells partitions apart in queries does so in registrations.
+  const auto& registration = schemas.at("Registration").at("properties").as_object();
+  for (const char* name : {"lora_name", "lora_id", "tenant_id", "block_size"}) BOOST_TEST(registration.contains(name), name);
+}
+
+BOOST_AUTO_TEST_CASE(the_description_tells_what_a_webhook_is_sent_and_may_answer) {
+  // Who writes one has nothing else to go by.
+  store_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
+  const auto& schemas = document.at("components").at("schemas");
+  const auto& told = document.at("webhooks").at("promote").at("post");
+  const auto sent = members_of(told.at("requestBody").at("content").at("application/json").at("schema"), schemas);
+  BOOST_TEST(sent.size() == 4U);
+  for (const char* name : {"operation", "keys", "tenant_id", "preferred"}) BOOST_TEST(sent.contains(name), name);
+
+  const auto answered = members_of(told.at("responses").at("200").at("content").at("application/json").at("schema"), schemas);
+  BOOST_TEST(answered.contains("results"));
+  for (const auto& word : schemas.at("PromotionWord").at("enum").as_array()) {
+    stub_mp_server hook([&word](const stub_mp_server::asked&) {
+      return stub_mp_server::told{.status = 200, .body = R"({"results":[)" + boost::json::serialize(word) + "]}"};
+    });
+    promotion_fixture store;
+    store.add_store("http://127.0.0.1:" + std::to_string(hook.port()) + "/move", "store-1", "webhook");
+    (void)store.prefetch(R"(,"wait_ms":10000)");
+    BOOST_TEST(store.has_ended(std::string(std::string_view(word.as_string()))), word);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_page_of_metrics_names_each_family_once) {
@@ -247,14 +331,24 @@ BOOST_AUTO_TEST_CASE(chunked_bodies_and_those_asked_for_work) {
   BOOST_TEST(client.receive().body == R"({"instance_id":"a","re_registered":true})");
 }
 
-BOOST_AUTO_TEST_CASE(a_page_for_people_leads_to_the_description) {
+BOOST_AUTO_TEST_CASE(a_page_for_people_names_every_route_and_leads_to_the_description) {
+  // Who looks for a route there and does not find it takes it for missing.
   coordinator_fixture service;
+  const auto document = json_of(service.call("GET", "/openapi.json"));
   for (const char* path : {"/docs", "/redoc"}) {
     const raw_answer page = service.call("GET", path);
     BOOST_TEST(page.status == 200, path);
     BOOST_TEST(page.header("content-type") == "text/html; charset=utf-8");
     BOOST_TEST(page.body.find(R"(href="openapi.json")") != std::string::npos);
-    BOOST_TEST(page.body.find("/quota/{cache_salt}") != std::string::npos);
+    for (const auto& [route, methods] : document.at("paths").as_object()) {
+      for (const auto& [method, told] : methods.as_object()) {
+        std::string row = "<tr><td>";
+        for (const char letter : std::string_view(method)) row += static_cast<char>(letter & ~0x20);
+        row.append("<td><code>").append(std::string_view(route)).append("</code><td>");
+        row += told.at("summary").as_string();
+        BOOST_TEST(page.body.find(row) != std::string::npos, row);
+      }
+    }
     BOOST_TEST(page.body.find("://") == std::string::npos, "nothing is fetched from elsewhere");
   }
 }

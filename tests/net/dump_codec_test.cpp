@@ -116,14 +116,14 @@ BOOST_AUTO_TEST_CASE(events_are_those_of_the_standard) {
 
   BOOST_TEST(
       text ==
-      "\n" + head(0, "waiting", "GPU") + R"("parent_engine_hash":89,"token_ids":null,"engine_hashes":[90],"local_hashes":[9]})" + ",\n" +
-          head(1, "stored", "GPU") +
+      "\n" + head(0, "waiting", "gpu") + R"("parent_engine_hash":89,"token_ids":null,"engine_hashes":[90],"local_hashes":[9]})" + ",\n" +
+          head(1, "stored", "gpu") +
           R"("seq_hashes":[1],"base_block_idx":0,"parent_hash":null,"token_ids":null,"engine_hashes":[11],"local_hashes":[1]})" + ",\n" +
-          head(2, "stored", "CPU") + R"("seq_hashes":[)" + std::to_string(third.get()) + R"(],"base_block_idx":2,"parent_hash":)" +
+          head(2, "stored", "cpu") + R"("seq_hashes":[)" + std::to_string(third.get()) + R"(],"base_block_idx":2,"parent_hash":)" +
           std::to_string(second.get()) + R"(,"token_ids":null,"engine_hashes":[13],"local_hashes":[3]})" + ",\n" +
-          head(3, "stored", "GPU") +
+          head(3, "stored", "gpu") +
           R"("seq_hashes":[1],"base_block_idx":0,"parent_hash":null,"token_ids":null,"engine_hashes":[21],"local_hashes":[1],"copies":2})" +
-          ",\n" + head(4, "stored", "DISK") +
+          ",\n" + head(4, "stored", "disk") +
           R"("seq_hashes":[500],"base_block_idx":null,"parent_hash":null,"token_ids":null,"engine_hashes":[500]})");
 }
 

@@ -130,6 +130,8 @@ BOOST_AUTO_TEST_CASE(names_the_member_and_the_element_at_fault) {
       {R"("seq_hashes":["0x1","99999999999999999999"])", "invalid_value", "seq_hashes", "1"},
       {R"("seq_hashes":[1.0])", "invalid_type", "seq_hashes", "0"},
       {R"("seq_hashes":[99999999999999999999])", "out_of_range", "seq_hashes", "0"},
+      {R"("seq_hashes":[-9223372036854775809])", "out_of_range", "seq_hashes", "0"},  // one beyond, and as a double none beyond
+      {R"("token_ids":[],"block_size":-9223372036854775809)", "out_of_range", "block_size", ""},
       {R"("token_ids":[],"model":5)", "invalid_type", "model", ""},
       {R"("token_ids":[],"model":"")", "invalid_value", "model", ""},
       {R"("token_ids":[],"block_size":0)", "out_of_range", "block_size", ""},

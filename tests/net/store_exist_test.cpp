@@ -83,6 +83,12 @@ BOOST_AUTO_TEST_CASE(bad_keys_are_errors_of_their_own) {
   BOOST_TEST(exist("{\"key\":\"\xC3\xA9\"}") == R"({"exists":0})");
   // Half a character is what some clients write for a byte that is no UTF-8; a whole one, and a backslash before a u, are text.
   BOOST_TEST(exist(R"({"keys":["a","k\udcff","\ud83dx","\uD83D\uDE00","\\udcff","\ud83d"]})") == R"({"exists":[1,-600,-600,0,0,-600]})");
+  // Whatever stands behind it, and also where it is the only one.
+  for (const char* half : {R"(\ud83d)", R"(\ud83dx)", R"(\ud83d\n)", R"(\ud83d\u0061)", R"(\ud83d\ud83d)", R"(\udcff)"}) {
+    BOOST_TEST(exist(std::string(R"({"keys":["a",")") + half + "\"]}") == R"({"exists":[1,-600]})", half);
+    BOOST_TEST(exist(std::string(R"({"key":")") + half + "\"}") == R"({"exists":-600})", half);
+  }
+  BOOST_TEST(exist(R"({"keys":["a","\ud83d"],})").starts_with("400 "));  // other faults are faults
   BOOST_TEST(exist(R"({"key":"\u0061"})") == R"({"exists":1})");  // an escaped letter is a letter
 }
 
