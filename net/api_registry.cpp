@@ -21,8 +21,6 @@ refusal refusal_for(const error_code& failed, const core::registration& wanted, 
     return {refusal_kind::invalid_value, std::move(why), "hash_seed"};
   }
   if (failed == errc::draining) return {refusal_kind::draining, "the server is shutting down"};
-  if (failed == errc::invalid_endpoint) return {refusal_kind::invalid_value, "the endpoint cannot be used", "endpoint"};
-  if (failed == errc::address_in_use) return {refusal_kind::invalid_value, "the endpoint to bind is in use", "endpoint"};
   return {refusal_kind::overloaded, "the publisher could not be registered: " + failed.message()};
 }
 
