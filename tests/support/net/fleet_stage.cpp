@@ -10,8 +10,6 @@
 #include <utility>
 #include <variant>
 
-#include <boost/asio/co_spawn.hpp>
-
 #include "net/api_instances.hpp"
 #include "net/api_quota.hpp"
 #include "net/api_usage_events.hpp"
@@ -53,28 +51,6 @@ std::vector<std::string> registered(const lone_coordinator& by) {
 }
 
 }  // namespace
-
-lone_coordinator::~lone_coordinator() {
-  home.tasks.cancel(asio::cancellation_type::terminal);
-  while (home.tasks.running() != 0) turn();
-}
-
-void lone_coordinator::turn() {
-  home.context.restart();
-  home.context.poll_one();
-}
-
-void lone_coordinator::turns_until_idle() {
-  while (under_way != 0) turn();
-}
-
-void lone_coordinator::spawn(asio::awaitable<void> work) {
-  ++under_way;
-  asio::co_spawn(home.context, std::move(work), [this](std::exception_ptr failed) {
-    --under_way;
-    if (failed) failure = failed;
-  });
-}
 
 fleet_stage::fleet_stage(std::uint64_t seed, bool is_faithful) : random_(seed), is_faithful_(is_faithful), settings_(settings_by(random_)) {
   for (int i = 0; i < 4; ++i) {

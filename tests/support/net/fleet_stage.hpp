@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,32 +13,11 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "core/catalog.hpp"
-#include "net/coordinator_context.hpp"
-#include "net/runtime.hpp"
+#include "core/resync_fsm.hpp"
+#include "tests/support/net/lone_coordinator.hpp"
 #include "tests/support/net/told_fleet.hpp"
 
 namespace kvc::test {
-
-/// A coordinator whose lane does something only when it is given a turn. It may go in the middle of whatever it does.
-struct lone_coordinator {
-  explicit lone_coordinator(const net::coordinator_settings& settings) : context(home, settings) {}
-  ~lone_coordinator();
-  lone_coordinator(const lone_coordinator&) = delete;
-  lone_coordinator& operator=(const lone_coordinator&) = delete;
-
-  core::catalog catalog;
-  net::runtime lanes{1, catalog};
-  net::lane& home = lanes.at(0);
-  net::coordinator_context context;
-  std::size_t under_way = 0;   ///< of what was spawned
-  std::exception_ptr failure;  ///< what some of it threw
-
-  /// One step of one coroutine.
-  void turn();
-  void turns_until_idle();
-  void spawn(asio::awaitable<void> work);
-};
 
 /// The story of a fleet: servers store, look up, delete and tell of it, join, fall silent and restart; quotas change; what is planned to be
 /// deleted is deleted, refused, not heard of; the coordinator is killed and lists what there is. What it says is compared with beliefs that
