@@ -68,11 +68,7 @@ class duel {
     if (what < 80) return happen(what);
     if (what < 88) return change_quota();
     if (what < 94) return plan();
-    if (what < 97 && !model_.sent().empty()) {
-      const std::uint32_t id = model_.sent()[dice_.below(model_.sent().size())].id;
-      planner_->failed(id);
-      return model_.fail(id);
-    }
+    if (what < 97 && !model_.sent().empty()) return answer(model_.sent()[dice_.below(model_.sent().size())].id);
     if (what < 99) {
       while (planner_->expire(now_)) {
       }
@@ -116,6 +112,7 @@ class duel {
       ++salt;
     }
     expect("keys in flight in all", ledger_.keys_in_flight(), in_flight);
+    expect("keys set aside", ledger_.keys_set_aside(), model_.set_aside());
     return out.str() + listing_difference();
   }
 
@@ -164,6 +161,20 @@ class duel {
       std::optional<std::size_t> from = 0;
       while (from) from = planner_->visit_keys(got[i].id, *from, {.keys = 2}, [&](const object_key& key) { keys.push_back(owned(key)); });
       BOOST_REQUIRE((keys == wanted[i].keys));
+    }
+  }
+
+  void answer(std::uint32_t piece) {
+    switch (dice_.below(3)) {
+      case 0:
+        planner_->failed(piece);
+        return model_.fail(piece);
+      case 1:
+        planner_->refused(piece);
+        return model_.refuse(piece);
+      default:
+        planner_->accepted(piece);
+        return model_.accept(piece);
     }
   }
 
