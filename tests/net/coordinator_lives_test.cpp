@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/fleet_stage.hpp"
+#include "tests/support/net/heard_log.hpp"
 #include "tests/support/setting.hpp"
 
 BOOST_AUTO_TEST_SUITE(coordinator_lives)
@@ -16,6 +17,7 @@ BOOST_AUTO_TEST_CASE(whatever_comes_at_the_same_time_what_was_told_is_believed) 
   const std::uint64_t first = kvc::test::setting("KVC_PROPERTY_SEED", 2'024);
   const std::uint64_t lives = kvc::test::setting("KVC_PROPERTY_STREAMS", 40);
   BOOST_TEST_MESSAGE("seeds from " << first << ", " << lives << " lives");
+  const kvc::test::heard_log log;
   for (std::uint64_t seed = first; seed < first + lives; ++seed) {
     kvc::test::fleet_stage one(seed, seed % 2 == 0);
     one.play();

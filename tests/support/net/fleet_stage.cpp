@@ -58,7 +58,7 @@ fleet_stage::fleet_stage(std::uint64_t seed, bool is_faithful) : random_(seed), 
     each.id = "s" + std::to_string(i);
     each.has_incarnation = i % 2 == 1;
   }
-  servers_.back().id += std::string(20'000, 'x');  // batches of such a sender are long turns
+  servers_.back().id += std::string(2'000, 'x');  // a batch of such a sender is worth some events
   begin(false);
 }
 
@@ -256,7 +256,7 @@ asio::awaitable<void> fleet_stage::have_deleted(lone_coordinator& by, core::evic
   if (fate == unheard || fate == refused) co_return;
   for (const core::owned_object_key& each : keys) {
     const auto [owner, object] = fleet_object(each.hash);
-    fleet_server& server = *std::ranges::find(servers_, owner, &fleet_server::id);
+    fleet_server& server = *std::ranges::find(servers_, owner, &fleet_server::name);
     if (fleet_key(owner, object) != each) complain("a key is sent that is none");
     const bool stays = fate == some_stay && chance(2);
     // Of what is only believed to be stored a server tells that it has gone.
@@ -288,18 +288,18 @@ void fleet_stage::begin(bool again) {
 asio::awaitable<fleet_stage::listing_action> fleet_stage::ask(lone_coordinator& by, core::resync_fsm& machine) {
   for (std::uint64_t turns = random_() % 5; turns != 0; --turns) co_await net::yield_home(by.context);
   const bool is_there = by.context.tables.servers.find(machine.server()) != nullptr;
-  if (!is_there || chance(8)) co_return machine.on_failure(std::chrono::steady_clock::now(), registered(by));
+  if (!is_there || (!is_resting_ && chance(8))) co_return machine.on_failure(std::chrono::steady_clock::now(), registered(by));
   std::vector<std::pair<core::owned_object_key, std::uint64_t>> page;
   const std::string after = machine.token().value_or("");
   std::string last;
   bool has_more = false;
   for (fleet_server& each : servers_) {
     for (const auto& [object, bytes] : each.stored) {
-      const std::string place = each.id.substr(0, 2) + ":" + std::to_string(1'000 + object);
+      const std::string place = each.name() + ":" + std::to_string(1'000 + object);
       has_more = place > after && page.size() == objects_per_page;
       if (has_more) break;
       if (place <= after) continue;
-      page.emplace_back(fleet_key(each.id, object), bytes);
+      page.emplace_back(fleet_key(each.name(), object), bytes);
       each.belief.list(object, bytes);
       last = place;
     }

@@ -79,6 +79,7 @@ class fleet_stage {
   bool is_faithful_;
   bool is_kind_ = false;  ///< servers delete what they are asked to
   bool is_planning_ = false;
+  bool is_resting_ = false;  ///< pages of the listing come
   std::size_t spares_ = 0;
   net::coordinator_settings settings_;
   std::vector<fleet_server> servers_;

@@ -77,6 +77,7 @@ void fleet_stage::leave() {
 /// Everything that is under way ends, and everything is told.
 void fleet_stage::come_to_rest() {
   constexpr int more_than_needed = 5'000'000;
+  is_resting_ = true;
   bool is_over = false;
   for (int i = 1; i < more_than_needed && !is_over; ++i) {
     at().turn();
@@ -90,6 +91,7 @@ void fleet_stage::come_to_rest() {
       if (!each.delayed.empty()) tell_again(each);
     }
   }
+  is_resting_ = false;
   if (!is_over) complain("there is no rest");
   if (at().failure) complain("something was thrown");
   if (at().context.event_turns.are_taken()) complain("somebody has a turn for ever");
@@ -116,7 +118,7 @@ void fleet_stage::compare() {
   compare_order();
   compare_metrics();
   for (const fleet_server& each : servers_) {
-    if (is_faithful_ && believed_of(each) != each.stored) complain("what " + each.id.substr(0, 2) + " has stored is not what is believed");
+    if (is_faithful_ && believed_of(each) != each.stored) complain("what " + each.name() + " has stored is not what is believed");
   }
 }
 
@@ -167,16 +169,16 @@ void fleet_stage::compare_order() {
   }
   for (const fleet_server& server : servers_) {
     for (const auto& [salt, order] : server.belief.salts()) {
-      std::vector<unsigned> known = got[{server.id, salt}];
+      std::vector<unsigned> known = got[{server.name(), salt}];
       std::vector<unsigned> wanted;
       std::set<unsigned> anywhere;
       for (const auto& each : order) {
         if (each.is_placed) wanted.push_back(each.number);
         if (!each.is_placed) anywhere.insert(each.number);
       }
-      if (known.size() != order.size()) complain("other objects of " + server.id.substr(0, 2) + " are known than were told");
+      if (known.size() != order.size()) complain("other objects of " + server.name() + " are known than were told");
       std::erase_if(known, [&](unsigned each) { return anywhere.contains(each); });
-      if (known != wanted) complain("the order of " + server.id.substr(0, 2) + " under '" + salt + "' differs");
+      if (known != wanted) complain("the order of " + server.name() + " under '" + salt + "' differs");
     }
   }
 }

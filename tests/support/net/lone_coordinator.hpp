@@ -12,6 +12,8 @@
 
 namespace kvc::test {
 
+namespace asio = boost::asio;
+
 /// A coordinator whose lane does something only when it is given a turn. It may go in the middle of whatever it does.
 struct lone_coordinator {
   explicit lone_coordinator(const net::coordinator_settings& settings) : context(home, settings) {}

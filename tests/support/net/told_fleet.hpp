@@ -178,6 +178,9 @@ struct fleet_server {
   fleet_belief belief;
   sender_belief sender;
 
+  /// Of its objects, in short.
+  [[nodiscard]] std::string name() const { return id.substr(0, 2); }
+
   void use(fleet_news::kind what, unsigned object, std::uint64_t bytes) {
     if (what == fleet_news::kind::store) stored[object] = bytes;
     if (what == fleet_news::kind::remove) stored.erase(object);
@@ -224,7 +227,7 @@ struct fleet_server {
       for (const fleet_news& each : batch.news) {
         if (&each != batch.news.data()) text += ',';
         text += R"({"type":")" + std::string(words[static_cast<std::size_t>(each.what)]) + R"(","bytes":)" + std::to_string(each.bytes) +
-                R"(,"key":)" + fleet_key_text(fleet_key(id, each.object), way++) + "}";
+                R"(,"key":)" + fleet_key_text(fleet_key(name(), each.object), way++) + "}";
       }
       return text + (way % 2 == 0 ? "]}" : R"(],"tier":"l2"})");
     }
@@ -238,7 +241,7 @@ struct fleet_server {
                        std::to_string(batch.number) + R"(,"event_type":")" + std::string(words[kind]) + R"(","entries":[)";
     for (const fleet_news& each : batch.news) {
       if (&each != batch.news.data()) text += ',';
-      text += R"({"key":)" + fleet_key_text(fleet_key(id, each.object), way++);
+      text += R"({"key":)" + fleet_key_text(fleet_key(name(), each.object), way++);
       if (kind == 0) text += R"(,"size_bytes":)" + std::to_string(each.bytes);
       text += "}";
     }
