@@ -59,12 +59,15 @@ class duel {
     options_.remembered = 10s;
     options_.keys_per_piece = 1 + dice_.below(5);
     options_.text_per_piece = dice_.below(1'000);
+    is_quiet_at_times_ = dice_.chance(50);
     planner_.emplace(ledger_, quotas_, options_);
   }
 
   void step() {
     now_ += std::chrono::milliseconds(dice_.below(1'000));
-    const std::uint64_t what = dice_.below(100);
+    // Some are quiet at times, so that what is asked for in vain is not stored anew before it is asked for again.
+    const bool is_quiet = is_quiet_at_times_ && now_.time_since_epoch() > 30s;
+    const std::uint64_t what = is_quiet && dice_.chance(80) ? 88 + dice_.below(11) : dice_.below(100);
     if (what < 80) return happen(what);
     if (what < 88) return change_quota();
     if (what < 94) return plan();
@@ -204,6 +207,7 @@ class duel {
   std::optional<evictor> planner_;
   usage_model model_;
   bool is_seeding_ = false;
+  bool is_quiet_at_times_ = false;
   evictor::time_point now_{};
 };
 
