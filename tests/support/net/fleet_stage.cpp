@@ -77,6 +77,7 @@ void fleet_stage::play() {
 }
 
 void fleet_stage::happen() {
+  fleet_server& one = some_server();
   switch (random_() % 16) {
     case 0:
       return join_or_leave();
@@ -95,12 +96,12 @@ void fleet_stage::happen() {
       if (chance(4)) return restart(some_server());
       break;
     case 8:
-      if (chance(12)) use_much(some_server());
+      if (chance(4)) use_much(one);
+      tell(one);  // and more at once
       break;
     default:
       break;
   }
-  fleet_server& one = some_server();
   for (std::uint64_t i = random_() % 8; i != 0; --i) {
     one.use(static_cast<kind>(random_() % 3), static_cast<unsigned>(random_() % 40), chance(10) ? 0 : random_() % 100);
   }
@@ -279,7 +280,7 @@ void fleet_stage::begin(bool again) {
   tables().quotas.set_default_limit(default_);
   if (!again) return;
   tables().resync = core::resync_fsm::phase::waiting;
-  const auto ask_server = [this](net::coordinator_context&, core::resync_fsm& machine) { return ask(at(), machine); };
+  const auto ask_server = [this, &by = at()](net::coordinator_context&, core::resync_fsm& machine) { return ask(by, machine); };
   at().home.tasks.spawn("listing", net::resync_once(at().context, ask_server));
   for (int i = 0; i < 20; ++i) at().turn();  // it begins before anything else is heard
 }
