@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(coordinator_lives)
 BOOST_AUTO_TEST_CASE(whatever_comes_at_the_same_time_what_was_told_is_believed) {
   // Batches in slices, plans, the listing and restarts interleave in more ways than anybody thinks of.
   const std::uint64_t first = kvc::test::setting("KVC_PROPERTY_SEED", 2'024);
-  const std::uint64_t lives = kvc::test::setting("KVC_PROPERTY_STREAMS", 40);
+  const std::uint64_t lives = kvc::test::setting("KVC_PROPERTY_STREAMS", 10);
   BOOST_TEST_MESSAGE("seeds from " << first << ", " << lives << " lives");
   const kvc::test::heard_log log;
   for (std::uint64_t seed = first; seed < first + lives; ++seed) {
