@@ -110,8 +110,8 @@ class fleet_belief {
 
 /// Figures about all senders since the coordinator has begun.
 struct sender_figures {
-  std::uint64_t batches = 0, gaps = 0, missing = 0, repeats = 0, restarts = 0;                 // of those without an incarnation
-  std::uint64_t applied = 0, duplicates = 0, stale = 0, skipped = 0, late = 0;                 // of those with one
+  std::uint64_t batches = 0, gaps = 0, missing = 0, repeats = 0, restarts = 0;  // of those without an incarnation
+  std::uint64_t applied = 0, duplicates = 0, stale = 0, skipped = 0, late = 0;  // of those with one
 };
 
 /// Whose batches have come, by all their numbers.
