@@ -17,7 +17,8 @@ void lone_coordinator::turn() {
 }
 
 void lone_coordinator::turns_until_idle() {
-  while (under_way != 0) turn();
+  constexpr int more_than_needed = 10'000'000;
+  for (int i = 0; under_way != 0 && i < more_than_needed; ++i) turn();
 }
 
 void lone_coordinator::spawn(asio::awaitable<void> work) {

@@ -30,6 +30,7 @@ struct lone_coordinator {
 
   /// One step of one coroutine.
   void turn();
+  /// Turns until nothing is under way, or until it never will be.
   void turns_until_idle();
   void spawn(asio::awaitable<void> work);
 };
