@@ -32,6 +32,7 @@ struct lone_coordinator {
   void turn();
   /// Turns until nothing is under way, or until it never will be.
   void turns_until_idle();
+  /// Begins with its next turn.
   void spawn(asio::awaitable<void> work);
 };
 
