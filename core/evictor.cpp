@@ -54,13 +54,15 @@ void evictor::open(salt_state& salt, double limit) {
   if (static_cast<long double>(salt.bytes - salt.bytes_in_flight) < at_.mark) return;
   const std::uint64_t available = salt.keys - salt.keys_in_flight;
   const double ratio = limit == 0 ? 1.0 : options_.ratio;
+  const bool is_by_count = options_.unit == eviction_unit::keys;
   at_.wanted = available;
-  if (options_.unit == eviction_unit::keys) {
+  if (is_by_count) {
     at_.wanted = static_cast<std::uint64_t>(std::floor(static_cast<double>(available) * ratio));
     if (at_.wanted == 0 && ratio > 0) at_.wanted = std::min<std::uint64_t>(1, available);
   }
   at_.unseen = salt.keys;
-  at_.takes_all = at_.wanted == available || counters_.cycles % cycles_until_retry == 0;
+  const bool is_wanted_whole = limit == 0 || (is_by_count && at_.wanted == available);  // by bytes there is a mark in any case
+  at_.takes_all = is_wanted_whole || counters_.cycles % cycles_until_retry == 0;
   at_.is_open = at_.wanted > 0;
   if (at_.is_open) salt.cursor = salt.oldest;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,32 +57,24 @@ void read_metadata(const tape_value& body, const field_place& root, field_faults
                fault_context{"max_length", most_metadata});
     return;
   }
+  std::unordered_map<std::string_view, std::size_t, core::text_spread> places;  // of names in the list
   tape_value key = value.length() == 0 ? tape_value() : value.first();
   // No further than what may be said at all, which `check_length` then tells.
   for (std::size_t i = 0, bytes = 0; i < value.length() && bytes <= most_text_bytes; ++i) {
     const tape_value each = key.next();
-    const auto text = read_text(each, field_place(where, key.text()), faults);
-    if (text) {
-      server.metadata.emplace_back(key.text(), *text);
-      bytes += key.length() + text->size();
+    if (const auto text = read_text(each, field_place(where, key.text()), faults)) {
+      const auto [known, is_new] = places.emplace(key.text(), server.metadata.size());
+      if (is_new) {
+        server.metadata.emplace_back(key.text(), *text);
+        bytes += key.length() + text->size();
+      } else {  // of a name that comes twice the last value stays, at the place of the first
+        std::string& before = server.metadata[known->second].second;
+        bytes = bytes - before.size() + text->size();
+        before = *text;
+      }
     }
     if (i + 1 < value.length()) key = each.next();
   }
-}
-
-/// Of a name that comes twice the last value stays, at the place of the first.
-void join_twins(std::vector<std::pair<std::string, std::string>>& metadata) {
-  std::vector<std::pair<std::string, std::string>> kept;
-  std::unordered_map<std::string, std::size_t, core::text_spread> places;
-  for (auto& [name, value] : metadata) {
-    const auto [known, is_new] = places.emplace(name, kept.size());
-    if (is_new) {
-      kept.emplace_back(std::move(name), std::move(value));
-    } else {
-      kept[known->second].second = std::move(value);
-    }
-  }
-  metadata = std::move(kept);
 }
 
 void check_length(const tape_value& body, const field_place& root, field_faults& faults, const core::mp_server& server) {
@@ -104,7 +97,6 @@ std::optional<core::mp_server> read_server(const tape_value& body, field_faults&
   }
   server.instance_id = optional_text(body, "instance_id", root, faults);
   read_metadata(body, root, faults, server);
-  join_twins(server.metadata);
   server.p2p_advertised_url = optional_text(body, "p2p_advertised_url", root, faults);
   if (const tape_value port = find_member(body, "mq_port"); port.is_present()) {
     server.mq_port = static_cast<std::uint16_t>(read_whole(port, field_place(root, "mq_port"), faults, ports_or_none).value_or(0));

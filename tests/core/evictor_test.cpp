@@ -220,6 +220,25 @@ BOOST_AUTO_TEST_CASE(what_no_server_deletes_does_not_stand_in_the_way) {
   BOOST_TEST(one.ledger.keys_set_aside() == 0U, "stored anew, or gone at last");
 }
 
+BOOST_AUTO_TEST_CASE(by_bytes_it_does_not_stand_in_the_way_either) {
+  // The oldest key would be enough by its size every time, and would be all that is ever asked for.
+  storage one({.ratio = 0.2, .unit = eviction_unit::bytes, .remembered = 30s});
+  one.fill("a");
+  (void)one.quotas.set("a", 100);
+  for (std::uint32_t piece = 1; piece <= 3; ++piece) {
+    BOOST_TEST(one.cycle() == "a:0");
+    one.planner.refused(piece);
+  }
+
+  BOOST_TEST(one.cycle() == "a:1");
+  one.planner.refused(4);
+  (void)one.quotas.set("a", 10);
+  BOOST_TEST(one.cycle() == "a:1234567890", "the others are not enough");
+  one.planner.refused(5);
+  (void)one.quotas.set("a", 0);
+  BOOST_TEST(one.cycle() == "a:0123456789", "a limit of nothing takes all, in the order of use");
+}
+
 BOOST_AUTO_TEST_CASE(what_was_asked_for_in_vain_is_asked_for_again) {
   storage one({.ratio = 0.2, .remembered = 30s});
   one.fill("a");

@@ -59,20 +59,19 @@ class duel {
     options_.remembered = 10s;
     options_.keys_per_piece = 1 + dice_.below(5);
     options_.text_per_piece = dice_.below(1'000);
+    is_quiet_at_times_ = dice_.chance(50);
     planner_.emplace(ledger_, quotas_, options_);
   }
 
   void step() {
     now_ += std::chrono::milliseconds(dice_.below(1'000));
-    const std::uint64_t what = dice_.below(100);
+    // Some are quiet at times, so that what is asked for in vain is not stored anew before it is asked for again.
+    const bool is_quiet = is_quiet_at_times_ && now_.time_since_epoch() > 30s;
+    const std::uint64_t what = is_quiet && dice_.chance(80) ? 88 + dice_.below(11) : dice_.below(100);
     if (what < 80) return happen(what);
     if (what < 88) return change_quota();
     if (what < 94) return plan();
-    if (what < 97 && !model_.sent().empty()) {
-      const std::uint32_t id = model_.sent()[dice_.below(model_.sent().size())].id;
-      planner_->failed(id);
-      return model_.fail(id);
-    }
+    if (what < 97 && !model_.sent().empty()) return answer(model_.sent()[dice_.below(model_.sent().size())].id);
     if (what < 99) {
       while (planner_->expire(now_)) {
       }
@@ -116,6 +115,7 @@ class duel {
       ++salt;
     }
     expect("keys in flight in all", ledger_.keys_in_flight(), in_flight);
+    expect("keys set aside", ledger_.keys_set_aside(), model_.set_aside());
     return out.str() + listing_difference();
   }
 
@@ -167,6 +167,20 @@ class duel {
     }
   }
 
+  void answer(std::uint32_t piece) {
+    switch (dice_.below(3)) {
+      case 0:
+        planner_->failed(piece);
+        return model_.fail(piece);
+      case 1:
+        planner_->refused(piece);
+        return model_.refuse(piece);
+      default:
+        planner_->accepted(piece);
+        return model_.accept(piece);
+    }
+  }
+
   [[nodiscard]] std::string listing_difference() const {
     std::set<std::string> names;
     for (const auto& each : model_.salts()) {
@@ -193,6 +207,7 @@ class duel {
   std::optional<evictor> planner_;
   usage_model model_;
   bool is_seeding_ = false;
+  bool is_quiet_at_times_ = false;
   evictor::time_point now_{};
 };
 

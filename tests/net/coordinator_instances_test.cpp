@@ -317,6 +317,18 @@ BOOST_AUTO_TEST_CASE(what_a_server_says_about_itself_is_bounded) {
   BOOST_TEST(json_of(refused).at("detail").at(0).at("type").as_string() == "value_error");
 }
 
+BOOST_AUTO_TEST_CASE(metadata_told_twice_counts_once) {
+  // Two values of one name were more than a server may say, and whatever came behind them was not read.
+  coordinator_fixture service;
+  const std::string twice = R"({"a":")" + std::string(40'000, 'x') + R"(","a":")" + std::string(40'000, 'y') + R"(","b":"z"})";
+  BOOST_TEST(service.call("POST", "/instances", R"({"ip":"x","http_port":1,"metadata":)" + twice + "}").status == 200);
+  const auto told = json_of(service.call("GET", "/instances")).at("instances").at(0).at("metadata").as_object();
+  BOOST_TEST(told.size() == 2U);
+  BOOST_TEST(told.at("a").as_string() == std::string(40'000, 'y'));
+  BOOST_REQUIRE(told.contains("b"));
+  BOOST_TEST(told.at("b").as_string() == "z");
+}
+
 BOOST_AUTO_TEST_CASE(members_nobody_knows_may_be_nested_deep) {
   coordinator_fixture service;
   const std::string deep = std::string(150, '[') + std::string(150, ']');

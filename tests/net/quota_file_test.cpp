@@ -1,10 +1,15 @@
 // Saves that go wrong in ways no disk does, and what becomes of those that come with and after them.
 #include "net/quota_file.hpp"
 
+#include <array>
 #include <atomic>
+#include <cmath>
+#include <cstdint>
 #include <exception>
+#include <fstream>
 #include <new>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +22,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/eventually.hpp"
+#include "tests/support/net/heard_log.hpp"
+#include "tests/support/setting.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 BOOST_AUTO_TEST_SUITE(quota_files)
 
@@ -57,7 +65,62 @@ struct file_fixture {
   }
 };
 
+/// Quotas of odd names, and limits from none to as much as a number may say.
+void fill_at_random(core::quota_table& into, std::mt19937_64& random) {
+  constexpr std::array<std::string_view, 8> pieces{"a", "\"", "\\", "\n", "\x7f", "\xC3\xA9", "\xF0\x9F\x98\x80", "{[,:]}"};
+  for (std::uint64_t left = random() % 12; left != 0; --left) {
+    std::string salt;
+    while (random() % 3 != 0) salt += pieces[random() % pieces.size()];
+    const double bytes = std::trunc(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 900) - 60));
+    BOOST_REQUIRE(into.set(salt, random() % 5 == 0 ? 0 : bytes).has_value());
+  }
+  if (random() % 3 == 0) into.set_default_limit(static_cast<double>(random() % 1'000'000));
+  if (random() % 3 == 0) into.set_default_limit(std::nullopt);
+}
+
 }  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_file_is_read_as_it_was_written_or_not_at_all, file_fixture) {
+  // Half of the quotas would have the objects of all other salts deleted.
+  const std::uint64_t first = test::setting("KVC_PROPERTY_SEED", 8);
+  const std::uint64_t files = test::setting("KVC_PROPERTY_STREAMS", 20);
+  BOOST_TEST_MESSAGE("seeds from " << first << ", " << files << " files");
+  const test::temporary_folder folder;
+  const std::string path = folder.file("quotas.json");
+  const net::quota_file read_back(lane.get_executor(), path);
+  const test::heard_log log;
+  const auto reads = [&](std::string_view text, core::quota_table& into) {
+    std::ofstream(path, std::ios::binary) << text;
+    return !read_back.load(into).has_value();
+  };
+  for (std::uint64_t seed = first; seed < first + files; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      std::mt19937_64 random(seed);
+      quotas = core::quota_table();
+      fill_at_random(quotas, random);
+      outcome saved;
+      save(saved);
+      BOOST_REQUIRE(ends(saved));
+      const std::string text = written.back();
+      core::quota_table back;
+      BOOST_REQUIRE(reads(text, back));
+      BOOST_TEST((back.all() == quotas.all()));
+      BOOST_TEST((back.default_limit() == quotas.default_limit()));
+
+      for (std::size_t cut = 0; cut + 1 < text.size(); ++cut) {  // without the last byte, an end of line, it is whole
+        core::quota_table of_a_part;
+        BOOST_TEST(!reads(std::string_view(text).substr(0, cut), of_a_part));
+      }
+      for (int i = 0; i < 50; ++i) {
+        std::string odd = text;
+        odd[random() % odd.size()] = static_cast<char>(random());
+        core::quota_table of_that;
+        if (!reads(odd, of_that)) continue;
+        for (const auto& [salt, bytes] : of_that.all()) BOOST_TEST((std::isfinite(bytes) && bytes >= 0));
+      }
+    }
+  }
+}
 
 BOOST_FIXTURE_TEST_CASE(a_save_that_throws_fails_for_those_it_was_for_and_the_next_one_works, file_fixture) {
   // The second writes for the third as well, which came while the first one wrote.

@@ -92,6 +92,7 @@ bool usage_model::seed(const owned_object_key& key, std::uint64_t bytes) {
 
 std::vector<usage_model::piece> usage_model::plan(const core::evictor::options& with, core::evictor::time_point now) {
   std::vector<owned_object_key> victims;
+  ++cycles_;
   for (const salt& home : salts_) {
     const auto own = quotas.find(home.name);
     const auto limit = own == quotas.end() ? default_limit : std::optional(own->second);
@@ -103,6 +104,10 @@ std::vector<usage_model::piece> usage_model::plan(const core::evictor::options& 
     if (with.unit == core::eviction_unit::keys && *limit != 0) {
       count = static_cast<std::size_t>(std::floor(static_cast<double>(order.size()) * with.ratio));
       if (count == 0 && with.ratio > 0) count = 1;
+    }
+    const bool is_wanted_whole = *limit == 0 || (with.unit == core::eviction_unit::keys && count == order.size());
+    if (!is_wanted_whole && cycles_ % core::evictor::cycles_until_retry != 0) {
+      std::ranges::stable_partition(order, [](const entry& each) { return !each.is_set_aside(); });
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (with.unit == core::eviction_unit::bytes && static_cast<double>(used) < with.watermark * *limit) break;
@@ -127,23 +132,29 @@ std::vector<usage_model::piece> usage_model::plan(const core::evictor::options& 
   return pieces;
 }
 
-void usage_model::release(const piece& one) {
+void usage_model::release(const piece& one, bool was_in_vain) {
   for (const owned_object_key& each : one.keys) {
     entry* known = find(each);
-    if (known != nullptr && known->piece == one.id) known->piece = 0;
+    if (known == nullptr || known->piece != one.id) continue;
+    known->piece = 0;
+    known->in_vain += was_in_vain ? 1 : 0;
   }
 }
 
-void usage_model::fail(std::uint32_t id) {
+void usage_model::accept(std::uint32_t id) {
+  for (piece& each : sent_) each.is_accepted = each.is_accepted || each.id == id;
+}
+
+void usage_model::give_up(std::uint32_t id, bool was_in_vain) {
   for (const piece& each : sent_) {
-    if (each.id == id) release(each);
+    if (each.id == id) release(each, was_in_vain);
   }
   std::erase_if(sent_, [&](const piece& each) { return each.id == id; });
 }
 
 void usage_model::expire(core::evictor::time_point now) {
   for (const piece& each : sent_) {
-    if (each.until <= now) release(each);
+    if (each.until <= now) release(each, each.is_accepted);
   }
   std::erase_if(sent_, [&](const piece& each) { return each.until <= now; });
 }
@@ -157,6 +168,12 @@ std::uint64_t usage_model::bytes() const {
 std::size_t usage_model::size() const {
   std::size_t sum = 0;
   for (const salt& each : salts_) sum += each.keys.size();
+  return sum;
+}
+
+std::size_t usage_model::set_aside() const {
+  std::size_t sum = 0;
+  for (const salt& each : salts_) sum += static_cast<std::size_t>(std::ranges::count_if(each.keys, &entry::is_set_aside));
   return sum;
 }
 

@@ -21,7 +21,9 @@ class usage_model {
   struct entry {
     core::owned_object_key key;
     std::uint64_t bytes = 0;
-    std::uint32_t piece = 0;  ///< in flight under this piece
+    std::uint32_t piece = 0;    ///< in flight under this piece
+    std::uint32_t in_vain = 0;  ///< deletions asked for since it was stored of which nothing came
+    [[nodiscard]] bool is_set_aside() const { return in_vain >= core::most_in_vain; }
   };
   struct salt {
     std::string name;
@@ -35,6 +37,7 @@ class usage_model {
     std::uint32_t id = 0;
     std::vector<core::owned_object_key> keys;
     core::evictor::time_point until{};
+    bool is_accepted = false;
   };
 
   void store(const core::owned_object_key& key, std::uint64_t bytes);
@@ -46,7 +49,9 @@ class usage_model {
 
   /// Plans a cycle; the pieces count as sent at once.
   std::vector<piece> plan(const core::evictor::options& with, core::evictor::time_point now);
-  void fail(std::uint32_t id);
+  void accept(std::uint32_t id);
+  void refuse(std::uint32_t id) { give_up(id, true); }
+  void fail(std::uint32_t id) { give_up(id, false); }
   void expire(core::evictor::time_point now);
 
   /// Limits by salt; the default holds for the others, none is exempt.
@@ -58,6 +63,7 @@ class usage_model {
   [[nodiscard]] const std::vector<piece>& sent() const { return sent_; }
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t set_aside() const;
 
  private:
   [[nodiscard]] entry* find(const core::owned_object_key& key);
@@ -65,11 +71,13 @@ class usage_model {
   /// Takes a key out of its list; the salt stays even if it is empty now.
   entry take(const core::owned_object_key& key);
   void forget_empty();
-  void release(const piece& one);
+  void give_up(std::uint32_t id, bool was_in_vain);
+  void release(const piece& one, bool was_in_vain);
 
   std::vector<salt> salts_;
   std::vector<piece> sent_;
   std::uint32_t last_piece_ = 0;
+  std::uint64_t cycles_ = 0;
   bool is_seeding_ = false;
   std::set<core::owned_object_key> removed_;
 };
