@@ -35,9 +35,11 @@ asio::awaitable<listener_pointer> open_stream(lane* home, zmq_engine* engine, co
   co_return listener;
 }
 
-/// Whether the new stream cannot open its socket while the old one has its own: both want to be bound to one address.
-bool stands_in_the_way(const core::registration& old, const core::registration& wanted) {
-  return old.bind && wanted.bind && old.endpoint == wanted.endpoint;
+/// Whether the new stream has to wait for the end of the old one: both want to be bound to one address, or the old one will take the
+/// objects of its store along, and those that the new one has told of by then with them.
+bool stands_in_the_way(const service_info& old, const core::registration& wanted) {
+  const core::registration& from = old.registration;
+  return old.objects != nullptr || (from.bind && wanted.bind && from.endpoint == wanted.endpoint);
 }
 
 std::string key_text(const core::worker_key& key) {
@@ -161,7 +163,7 @@ struct fleet_service::state {
       old = existing->second;
     }
     if (is_refused) co_return error_code(core::errc::seed_conflict);
-    const bool ends_first = old && old->listener && (!is_seed_known || stands_in_the_way(old->info->registration, wanted));
+    const bool ends_first = old && (!is_seed_known || stands_in_the_way(*old->info, wanted));
     const auto worker = numbers->next();
     if (!worker) co_return error_code(core::errc::workers_exhausted);
 
