@@ -175,13 +175,14 @@ void event_stage::speak(stream& who) {
   while (!who.applier->apply_some(decoded, at, 1 + below(6), who.tally)) {
     who.applier->answer({});
     if (chance(30)) beside(&who);
-    if (is_left && chance(50)) return drop(who);
+    if (is_left && chance(50)) return drop(who, true);
   }
-  if (who.told) who.told->is_disturbed = true;  // it may have been begun meanwhile
   applied_ += batch.events.size();
   if (who.tally.beyond_partitions != beyond_before) has_room.front() = false;
   for (std::size_t i = 0; i < batch.events.size(); ++i) who.model->apply(batch.events[i], batch, has_room[i]);
-  if (who.tally.whole_clears == clears_before || !std::holds_alternative<cleared_event>(batch.events.back())) return;
+  const auto is_clear = [](const event& each) { return std::holds_alternative<cleared_event>(each); };
+  const bool is_last_meant = is_clear(batch.events.back()) && std::ranges::count_if(batch.events, is_clear) == 1;
+  if (who.tally.whole_clears == clears_before || !is_last_meant) return;
   for (const auto& [rank, number] : who.model->workers()) {
     if (blocks_.names(number) + blocks_.orphans(number) != 0) wrong("not everything was cleared, at " + name_of(who.from));
   }
@@ -192,19 +193,19 @@ void event_stage::speak(stream& who) {
 void event_stage::beside(const stream* busy) {
   if (chance(30)) evict(busy);
   stream* const other = any_stream();
-  if (other != nullptr && chance(30)) go_on_dumping(*other);
+  if (other != nullptr && chance(30)) go_on_dumping(*other, other == busy);
   if (chance(30)) go_on_leaving();
 }
 
-void event_stage::drop(stream& who) {
-  note("drops all of ", name_of(who.from));
+/// `has_failed`: in the middle of a batch.
+void event_stage::drop(stream& who, bool has_failed) {
+  note("drops all of ", name_of(who.from), has_failed ? ", in the middle" : "");
   if (who.told) who.told->is_disturbed = true;
   while (!who.applier->drop_some(1 + below(6), who.tally)) {
     if (chance(30)) beside(&who);
   }
-  if (who.told) who.told->is_disturbed = true;
   who.model->drop();
-  if (chance(50)) {
+  if (has_failed || chance(50)) {
     who.applier->begin_anew();
     who.model->begin_anew();
   }
@@ -256,6 +257,7 @@ void event_stage::evict(const stream* busy) {
 void event_stage::end() {
   while (!streams_.empty()) dismiss(worker_key(streams_.begin()->first));
   while (!leaving_.empty()) go_on_leaving();
+  for (int i = 0; i < 3; ++i) evict(nullptr);  // a pass keeps the partitions that were there when it began
   (void)collect_retired();
 }
 

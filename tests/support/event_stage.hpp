@@ -93,10 +93,10 @@ class event_stage {
   void speak(stream& who);
   [[nodiscard]] bool hash_tokens(const stream& who, core::event_batch& batch);
   void beside(const stream* busy);
-  void drop(stream& who);
+  void drop(stream& who, bool has_failed = false);
   void evict(const stream* busy);
   void take_stock();
-  void go_on_dumping(stream& who);
+  void go_on_dumping(stream& who, bool is_busy = false);
   void check_dump(stream& who);
   void compare(const core::partition_key& key, std::size_t number, std::uint64_t seed, std::ostream& out);
   void compare_counts(const stream& who, std::ostream& out) const;

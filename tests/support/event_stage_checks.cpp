@@ -82,14 +82,14 @@ void event_stage::compare(const partition_key& key, std::size_t number, std::uin
         home->partition->index().match(rolled, home->scope, by_sequence);
         const worker_depth& got = by_local.of(seen->id);
         if (!is_same(got, by_sequence.of(seen->id))) out << whose << "two answers";
-        const auto check = [&](std::uint32_t depth, media_mask among, const char* what) {
-          const std::uint32_t wanted = strict_model::depth(usable, among);
+        const auto check = [&](std::uint32_t depth, unsigned among) {
+          const std::uint32_t wanted = strict_model::depth(usable, static_cast<media_mask>(among));
           if (depth == wanted || (depth < wanted && !each.is_exact)) return;
-          out << whose << what << ' ' << depth << ", model " << wanted << (each.is_exact ? "" : ", evicted");
+          out << whose << "on media " << among << ' ' << depth << ", model " << wanted << (each.is_exact ? "" : ", evicted");
         };
-        check(got.any, all_media, "any");
-        check(got.device_or_host, mask_of(medium_id::gpu) | mask_of(medium_id::cpu), "device or host");
-        for (const medium_id medium : media_asked) check(got.on[static_cast<std::size_t>(medium)], mask_of(medium), "one medium");
+        check(got.any, all_media);
+        check(got.device_or_host, mask_of(medium_id::gpu) | mask_of(medium_id::cpu));
+        for (const medium_id medium : media_asked) check(got.on[static_cast<std::size_t>(medium)], mask_of(medium));
       }
     }
   }
@@ -129,13 +129,14 @@ void event_stage::compare_counts(const stream& who, std::ostream& out) const {
   }
 }
 
-void event_stage::go_on_dumping(stream& who) {
+void event_stage::go_on_dumping(stream& who, bool is_busy) {
   if (!who.told) {
     std::vector<event_applier::owner> all;
     for (auto each = who.applier->next_owner({}, {}); each; each = who.applier->next_owner(each, {})) all.push_back(*each);
     who.told = std::make_unique<dump>();
     who.told->owner = all[below(all.size())];
   }
+  who.told->is_disturbed = who.told->is_disturbed || is_busy;
   if (!who.applier->blocks_of(who.told->owner).dump_some(who.told->at, 1 + below(6), who.told->slices.emplace_back())) return;
   check_dump(who);
   who.told.reset();
