@@ -78,6 +78,8 @@ stored_event random_events::store() {
   path chain(1 + below(longest_chain));
   for (auto& each : chain) each = static_cast<std::uint32_t>(below(letters));
   const std::size_t from = chance(50) ? 0 : below(chain.size());
+  // What pages hang behind is a page itself, and takes those that are told behind it in one event along: they do not keep their place.
+  if (habits_.has_pages && from != 0) chain.resize(from + 1);
   for (std::size_t i = from + 2 - from % 2; habits_.has_pages && i < chain.size(); i += 2) chain[i] = 1;  // see name_behind
   const std::string adapter = adapter_of(made.scope);
   for (std::size_t i = from; i < chain.size(); ++i) {
