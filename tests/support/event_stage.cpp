@@ -25,7 +25,9 @@ event_stage::event_stage(std::uint64_t seed, const plan& with) : random_(seed), 
   for (int i = 0; i < 3; ++i) enlist(any_registration());
 }
 
-std::string event_stage::name_of(const registration& who) { return who.worker.instance + "/" + std::to_string(who.worker.rank.get()); }
+std::string event_stage::name_of(const registration& who) {
+  return who.worker.instance + "/" + std::to_string(who.worker.rank.get());
+}
 
 event_stage::stream* event_stage::any_stream() {
   if (streams_.empty()) return nullptr;
@@ -83,10 +85,10 @@ void event_stage::enlist(registration wanted) {
   habits.has_own_names = chance(30);
   habits.events = made.has_few_partitions ? 1 : 5;
   habits.ranks = static_cast<unsigned>(below(4));
-  note("enlists ", name_of(wanted), ", type ", to_string(wanted.type), ", adapter '", wanted.partition.lora, "', salt '", wanted.partition.salt,
-       "', size ", wanted.partition.block_size, ", seed ", wanted.hash_seed, wanted.copy_counting ? ", counts copies" : "", ", medium ",
-       static_cast<unsigned>(wanted.medium), habits.has_pages ? ", pages" : "", ", lane ", made.lane,
-       made.has_few_partitions ? ", few partitions" : "");
+  note("enlists ", name_of(wanted), ", type ", to_string(wanted.type), ", adapter '", wanted.partition.lora, "', salt '",
+       wanted.partition.salt, "', size ", wanted.partition.block_size, ", seed ", wanted.hash_seed,
+       wanted.copy_counting ? ", counts copies" : "", ", medium ", static_cast<unsigned>(wanted.medium), habits.has_pages ? ", pages" : "",
+       ", lane ", made.lane, made.has_few_partitions ? ", few partitions" : "");
   made.says = std::make_unique<random_events>(random_, wanted, habits);
   dismiss(wanted.worker);
   made.model = std::make_unique<told_model>(wanted, blocks_, partitions_, models_++ * models_apart);
@@ -210,7 +212,8 @@ void event_stage::drop(stream& who, bool has_failed) {
     who.model->begin_anew();
   }
   who.is_exact = true;
-  if (who.applier->owners() != 1 || who.applier->names() + who.applier->orphans() + who.applier->uncounted() != 0) wrong("something is left of " + name_of(who.from));
+  if (who.applier->owners() != 1 || who.applier->names() + who.applier->orphans() + who.applier->uncounted() != 0)
+    wrong("something is left of " + name_of(who.from));
 }
 
 void event_stage::take_stock() {

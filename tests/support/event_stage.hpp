@@ -25,8 +25,8 @@ namespace kvc::test {
 /// Some streams, what they tell, and what they are to mean.
 ///
 /// Batches are applied in pieces, between which others have turns; a registration is changed while the old stream's blocks leave; a
-/// batch may be left in the middle, and then all of the stream goes. `difference` says where answers are not those of the models: for a stream
-/// that has been evicted from, where they say more. Lane: one thread plays both lanes.
+/// batch may be left in the middle, and then all of the stream goes. `difference` says where answers are not those of the models: for a
+/// stream that has been evicted from, where they say more. Lane: one thread plays both lanes.
 class event_stage {
  public:
   struct plan {

@@ -20,7 +20,8 @@ namespace {
 constexpr std::array media_asked{medium_id::gpu, medium_id::cpu, medium_id::disk};
 
 const member* find_member(const partition_view& home, const std::shared_ptr<stream_status>& status, std::uint32_t rank) {
-  const auto found = std::ranges::find_if(home.members, [&](const member& each) { return each.status == status && each.key->rank.get() == rank; });
+  const auto found =
+      std::ranges::find_if(home.members, [&](const member& each) { return each.status == status && each.key->rank.get() == rank; });
   return found == home.members.end() ? nullptr : &*found;
 }
 
@@ -166,8 +167,8 @@ void event_stage::check_dump(stream& who) {
   if (told.is_disturbed) return;
   const lane_blocks& real = who.applier->blocks_of(told.owner);
   if (blocks.names() != real.names() || blocks.orphans() != real.orphans()) {
-    wrong(whose + "a dump has " + std::to_string(blocks.names()) + " names and " + std::to_string(blocks.orphans()) + " that wait, and not " +
-          std::to_string(real.names()) + " and " + std::to_string(real.orphans()));
+    wrong(whose + "a dump has " + std::to_string(blocks.names()) + " names and " + std::to_string(blocks.orphans()) +
+          " that wait, and not " + std::to_string(real.names()) + " and " + std::to_string(real.orphans()));
   }
   const auto view = catalog_.view().get();
   for (const auto& home : told.at.homes()) {

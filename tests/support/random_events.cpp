@@ -186,7 +186,10 @@ std::string random_events::text(const event& what) {
   std::visit(
       [&](const auto& each) {
         const event_scope& scope = each.scope;
-        if constexpr (requires { each.parent; each.base; }) {
+        if constexpr (requires {
+                        each.parent;
+                        each.base;
+                      }) {
           names(each.standard_hashes ? "stores by the standard" : "stores", each.hashes);
           if (each.parent) out << " behind " << each.parent->get();
           if (each.base) out << " at " << each.base->get();

@@ -24,9 +24,13 @@ worker_id told_model::add_worker() {
   return made;
 }
 
-void told_model::be_unheard() { batches_ = events_ = {.is_believed = from_.type == publisher_type::tensorrt_llm}; }
+void told_model::be_unheard() {
+  batches_ = events_ = {.is_believed = from_.type == publisher_type::tensorrt_llm};
+}
 
-void told_model::begin_anew() { be_unheard(); }
+void told_model::begin_anew() {
+  be_unheard();
+}
 
 void told_model::leave() {
   for (const auto& [rank, who] : workers_) blocks_->drop_worker(who);
@@ -139,10 +143,9 @@ void told_model::store(worker_id who, std::uint32_t rank, const stored_event& wh
   step.how = what.parent ? link::parent : link::root;
   if (what.parent) step.parent = engine_hash{apart(*what.parent, scope.group)};
   const bool are_pages = scope.block_size != 0 && scope.block_size != from_.partition.block_size;
-  const bool is_of_device = from_.type == publisher_type::vllm && medium != from_.medium && !are_pages && !step.names.empty() &&
-                            std::ranges::all_of(step.names, [&](engine_hash name) {
-                              return blocks_->is_on(who, name, step.partition, from_.medium);
-                            });
+  const bool is_of_device =
+      from_.type == publisher_type::vllm && medium != from_.medium && !are_pages && !step.names.empty() &&
+      std::ranges::all_of(step.names, [&](engine_hash name) { return blocks_->is_on(who, name, step.partition, from_.medium); });
   const std::uint32_t tokens_each = are_pages ? scope.block_size : key.block_size;
   if (is_of_device || what.tokens.size() != std::size_t{tokens_each} * what.hashes.size()) {
     step.how = link::by_name;
@@ -182,9 +185,8 @@ void told_model::clear(worker_id who, std::uint32_t rank, const cleared_event& w
   const media_mask which = scope.medium ? mask_of(*scope.medium) : is_standard() ? all_media : mask_of(from_.medium);
   const bool names_partitions = scope.lora || scope.salt || scope.block_size != 0;
   if (!names_partitions) {
-    std::erase_if(tracked_, [&](const auto& each) {
-      return std::get<0>(each.first) == rank && (mask_of(std::get<3>(each.first)) & which) != 0;
-    });
+    std::erase_if(tracked_,
+                  [&](const auto& each) { return std::get<0>(each.first) == rank && (mask_of(std::get<3>(each.first)) & which) != 0; });
     return blocks_->clear(who, which, std::nullopt);
   }
   for (const auto& [key, number] : numbers_->all()) {

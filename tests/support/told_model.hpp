@@ -20,7 +20,9 @@ namespace kvc::test {
 /// Numbers for partitions, as models know them. A partition that is made anew under another seed is another one.
 class partition_numbers {
  public:
-  std::size_t of(const core::partition_key& key, std::uint64_t seed) { return numbers_.try_emplace({key, seed}, numbers_.size()).first->second; }
+  std::size_t of(const core::partition_key& key, std::uint64_t seed) {
+    return numbers_.try_emplace({key, seed}, numbers_.size()).first->second;
+  }
   [[nodiscard]] const std::map<std::pair<core::partition_key, std::uint64_t>, std::size_t>& all() const { return numbers_; }
 
  private:
@@ -89,7 +91,7 @@ class told_model {
   place_of_rank events_;
   bool has_own_ = false;
   std::uint32_t last_rank_ = 0;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> windows_;                                             ///< rank and group
+  std::set<std::pair<std::uint32_t, std::uint32_t>> windows_;                                                  ///< rank and group
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, core::medium_id>, std::uint32_t> tracked_;  ///< and name, medium: copies
 };
 
