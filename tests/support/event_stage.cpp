@@ -138,36 +138,41 @@ void event_stage::step() {
   if (chance(5)) budget_->begin_round();
 }
 
-/// In place of some tokens their hashes, as a decoder has them made. False: nothing was changed.
-bool event_stage::hash_tokens(const stream& who, event_batch& batch) {
-  const auto recipe = who.applier->recipe();
-  if (!recipe || chance(40)) return false;
-  bool is_any = false;
+/// In place of tokens their hashes, as a decoder has them made, until something comes that asks for another recipe.
+void event_stage::hash_tokens(std::optional<hash_recipe>& by, event_batch& batch) {
   for (event& each : batch.events) {
     auto* const stored = std::get_if<stored_event>(&each);
-    if (stored == nullptr) continue;
+    if (stored == nullptr || !by) continue;
     const event_scope& scope = stored->scope;
-    const bool is_of_size = scope.block_size == 0 || scope.block_size == recipe->block_size;
-    const bool fits = stored->tokens.size() == stored->hashes.size() * recipe->block_size || stored->tokens.empty();
-    if (!is_of_size || scope.lora || scope.salt || !fits) break;
-    if (stored->tokens.empty()) continue;
-    hash_blocks(stored->tokens, recipe->block_size, recipe->seed, stored->locals);
-    stored->tokens.clear();
-    is_any = true;
+    const bool is_of_size = scope.block_size == 0 || scope.block_size == by->block_size;
+    const bool fits = stored->tokens.size() == stored->hashes.size() * by->block_size || stored->tokens.empty();
+    if (!is_of_size || scope.lora || scope.salt || !fits) {
+      by.reset();
+    } else if (!stored->tokens.empty()) {
+      hash_blocks(stored->tokens, by->block_size, by->seed, stored->locals);
+      stored->tokens.clear();
+    }
   }
-  return is_any;
 }
 
+/// Some batches in a row, all of them read before the first is applied; a clear ends the row.
 void event_stage::speak(stream& who) {
-  const event_batch batch = who.says->next();
-  event_batch decoded = batch;
-  const bool is_hashed = hash_tokens(who, decoded);
-  note(name_of(who.from), " says, ", batch.rank ? "rank " + std::to_string(batch.rank->get()) : "no rank", is_hashed ? ", hashed" : "");
+  const auto is_clear = [](const event& each) { return std::holds_alternative<cleared_event>(each); };
+  std::optional<hash_recipe> by = chance(60) ? who.applier->recipe() : std::nullopt;
+  std::vector<event_batch> row;
+  std::vector<event_batch> decoded;
   std::vector<bool> has_room;
-  for (const event& each : batch.events) {
-    note("  ", random_events::text(each));
-    const auto* const stored = std::get_if<stored_event>(&each);
-    has_room.push_back(stored == nullptr || catalog_.accepts(who.model->key_of(stored->scope), who.from.hash_seed));
+  std::ptrdiff_t clears = 0;
+  for (std::uint64_t left = who.has_few_partitions ? 1 : 1 + below(3); left != 0 && clears == 0; --left) {
+    const event_batch& batch = row.emplace_back(who.says->next());
+    note(name_of(who.from), " says, ", batch.rank ? "rank " + std::to_string(batch.rank->get()) : "no rank", by ? ", hashed" : "");
+    for (const event& each : batch.events) {
+      note("  ", random_events::text(each));
+      const auto* const stored = std::get_if<stored_event>(&each);
+      has_room.push_back(stored == nullptr || catalog_.accepts(who.model->key_of(stored->scope), who.from.hash_seed));
+    }
+    hash_tokens(by, decoded.emplace_back(batch));
+    clears = std::ranges::count_if(batch.events, is_clear);
   }
   if (who.told) who.told->is_disturbed = true;
   const bool is_left = chance(2);
@@ -179,12 +184,13 @@ void event_stage::speak(stream& who) {
     if (chance(30)) beside(&who);
     if (is_left && chance(50)) return drop(who, true);
   }
-  applied_ += batch.events.size();
   if (who.tally.beyond_partitions != beyond_before) has_room.front() = false;
-  for (std::size_t i = 0; i < batch.events.size(); ++i) who.model->apply(batch.events[i], batch, has_room[i]);
-  const auto is_clear = [](const event& each) { return std::holds_alternative<cleared_event>(each); };
-  const bool is_last_meant = is_clear(batch.events.back()) && std::ranges::count_if(batch.events, is_clear) == 1;
-  if (who.tally.whole_clears == clears_before || !is_last_meant) return;
+  auto room = has_room.begin();
+  for (const event_batch& batch : row) {
+    for (const event& each : batch.events) who.model->apply(each, batch, *room++);
+  }
+  applied_ += has_room.size();
+  if (who.tally.whole_clears == clears_before || clears != 1 || !is_clear(row.back().events.back())) return;
   for (const auto& [rank, number] : who.model->workers()) {
     if (blocks_.names(number) + blocks_.orphans(number) != 0) wrong("not everything was cleared, at " + name_of(who.from));
   }

@@ -91,7 +91,7 @@ class event_stage {
   void dismiss(const core::worker_key& whom);
   void go_on_leaving();
   void speak(stream& who);
-  [[nodiscard]] bool hash_tokens(const stream& who, core::event_batch& batch);
+  static void hash_tokens(std::optional<core::hash_recipe>& by, core::event_batch& batch);
   void beside(const stream* busy);
   void drop(stream& who, bool has_failed = false);
   void evict(const stream* busy);
