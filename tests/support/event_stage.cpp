@@ -62,6 +62,14 @@ void event_stage::enlist(registration wanted) {
   if (const auto old = streams_.find(wanted.worker); old != streams_.end()) made.lane = old->second.lane;
   made.status = std::make_shared<stream_status>();
   made.has_few_partitions = chance(15);
+  event_habits habits;
+  habits.is_tidy = plan_.is_tidy;
+  habits.has_pages = plan_.is_tidy && plan_.has_pages && wanted.type != publisher_type::standard && chance(60);
+  habits.has_groups = chance(40);
+  habits.has_own_names = chance(30);
+  habits.events = made.has_few_partitions ? 1 : 5;
+  habits.ranks = static_cast<unsigned>(below(4));
+  if (habits.ranks == 0 && !habits.has_pages && chance(40)) made.max_orphans = below(4);
   const member who{.id = *numbers_.next(),
                    .key = shared_key(wanted.worker),
                    .shared_pool = false,
@@ -71,6 +79,7 @@ void event_stage::enlist(registration wanted) {
   with.lane = lanes_[made.lane];
   with.next_worker = [this] { return numbers_.next(); };
   if (made.has_few_partitions) with.max_partitions = few_partitions;
+  with.max_orphans = made.max_orphans;
   try {
     made.applier = std::make_unique<event_applier>(wanted, who, catalog_, with);
   } catch (const std::invalid_argument&) {
@@ -78,20 +87,13 @@ void event_stage::enlist(registration wanted) {
     return;
   }
   if (!is_accepted) wrong("accepted under another seed: " + name_of(wanted));
-  event_habits habits;
-  habits.is_tidy = plan_.is_tidy;
-  habits.has_pages = plan_.is_tidy && plan_.has_pages && wanted.type != publisher_type::standard && chance(60);
-  habits.has_groups = chance(40);
-  habits.has_own_names = chance(30);
-  habits.events = made.has_few_partitions ? 1 : 5;
-  habits.ranks = static_cast<unsigned>(below(4));
   note("enlists ", name_of(wanted), ", type ", to_string(wanted.type), ", adapter '", wanted.partition.lora, "', salt '",
        wanted.partition.salt, "', size ", wanted.partition.block_size, ", seed ", wanted.hash_seed,
        wanted.copy_counting ? ", counts copies" : "", ", medium ", static_cast<unsigned>(wanted.medium), habits.has_pages ? ", pages" : "",
-       ", lane ", made.lane, made.has_few_partitions ? ", few partitions" : "");
+       ", lane ", made.lane, made.has_few_partitions ? ", few partitions" : "", made.max_orphans < 4 ? ", few wait" : "");
   made.says = std::make_unique<random_events>(random_, wanted, habits);
   dismiss(wanted.worker);
-  made.model = std::make_unique<told_model>(wanted, blocks_, partitions_, models_++ * models_apart);
+  made.model = std::make_unique<told_model>(wanted, blocks_, partitions_, models_++ * models_apart, made.max_orphans);
   streams_.emplace(wanted.worker, std::move(made));
 }
 

@@ -70,6 +70,7 @@ class event_stage {
     core::apply_tally tally;
     bool is_exact = true;  ///< nothing has been evicted since it held nothing
     bool has_few_partitions = false;
+    std::size_t max_orphans = 65'536;
     std::uint64_t pass = 0;  ///< of eviction, with which it is done
     std::unique_ptr<dump> told;
   };

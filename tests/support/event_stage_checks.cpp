@@ -154,7 +154,7 @@ void event_stage::check_dump(stream& who) {
                       .shared_pool = false,
                       .status = {},
                       .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})};
-  lane_blocks blocks({.worker = loaded.id, .copy_counting = who.from.copy_counting});
+  lane_blocks blocks({.worker = loaded.id, .copy_counting = who.from.copy_counting, .max_orphans = who.max_orphans});
   apply_tally tally;
   {
     snapshot_loader loader(blocks);

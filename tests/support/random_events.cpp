@@ -48,8 +48,7 @@ engine_hash random_events::name_of(const path& chain, std::size_t length, const 
   return engine_hash{of_page ? name | 1U : name & ~std::uint64_t{1}};
 }
 
-/// A page and its last block end at one place under two names. Where pages may be told, what follows is always told behind the same one:
-/// behind the page if it begins with the first letter.
+/// A page and its last block end at one place under two names: blocks stand behind either.
 engine_hash random_events::name_behind(const path& chain, std::size_t length, const std::string& adapter) {
   const bool may_be_page = habits_.has_pages && length % 2 == 0;
   const bool is_page = may_be_page && chain.size() > length && chain[length] == 0;
@@ -78,9 +77,6 @@ stored_event random_events::store() {
   path chain(1 + below(longest_chain));
   for (auto& each : chain) each = static_cast<std::uint32_t>(below(letters));
   const std::size_t from = chance(50) ? 0 : below(chain.size());
-  // What pages hang behind is a page itself, and takes those that are told behind it in one event along: they do not keep their place.
-  if (habits_.has_pages && from != 0) chain.resize(from + 1);
-  for (std::size_t i = from + 2 - from % 2; habits_.has_pages && i < chain.size(); i += 2) chain[i] = 1;  // see name_behind
   const std::string adapter = adapter_of(made.scope);
   for (std::size_t i = from; i < chain.size(); ++i) {
     const engine_hash name = name_of(chain, i + 1, adapter, false);
@@ -118,10 +114,10 @@ stored_event random_events::store_pages() {
   path chain(2 * (1 + below(longest_chain / 2)));
   for (auto& each : chain) each = static_cast<std::uint32_t>(below(letters));
   const std::size_t from = chance(40) ? 0 : 2 * below(chain.size() / 2);
-  for (std::size_t i = from + 2; i < chain.size(); i += 2) chain[i] = 0;  // see name_behind
   const std::string adapter = adapter_of(made.scope);
   for (std::size_t i = from; i < chain.size(); i += 2) made.hashes.push_back(name_of(chain, i + 2, adapter, true));
-  if (from != 0) made.parent = name_behind(chain, from, adapter);
+  // Not behind a block: what pages wait for is a page itself when it comes, and what was told of it as a block before is not counted.
+  if (from != 0) made.parent = name_of(chain, from, adapter, true);
   made.has_tokens = true;
   made.tokens = tokens_of(chain, from, size);
   return made;

@@ -11,15 +11,16 @@ namespace kvc::test {
 
 using namespace kvc::core;
 
-told_model::told_model(registration from, placed_model& blocks, partition_numbers& numbers, std::uint32_t first_worker)
-    : from_(std::move(from)), blocks_(&blocks), numbers_(&numbers), next_worker_(first_worker) {
+told_model::told_model(registration from, placed_model& blocks, partition_numbers& numbers, std::uint32_t first_worker,
+                       std::size_t max_orphans)
+    : from_(std::move(from)), blocks_(&blocks), numbers_(&numbers), next_worker_(first_worker), max_orphans_(max_orphans) {
   be_unheard();
   workers_.emplace(from_.worker.rank.get(), add_worker());
 }
 
 worker_id told_model::add_worker() {
   const worker_id made{next_worker_++};
-  blocks_->add_worker(made, {.instance = from_.worker.instance, .copy_counting = from_.copy_counting});
+  blocks_->add_worker(made, {.instance = from_.worker.instance, .copy_counting = from_.copy_counting, .max_orphans = max_orphans_});
   blocks_->join(made, numbers_->of(from_.partition, from_.hash_seed));
   return made;
 }

@@ -43,7 +43,9 @@ class partition_numbers {
 /// What blocks and copies are is placed_model's business.
 class told_model {
  public:
-  told_model(core::registration from, placed_model& blocks, partition_numbers& numbers, std::uint32_t first_worker);
+  /// `max_orphans`: of each worker; only a stream that speaks for one has them for itself.
+  told_model(core::registration from, placed_model& blocks, partition_numbers& numbers, std::uint32_t first_worker,
+             std::size_t max_orphans);
 
   /// `has_room`: there is a place for the partition of the event, which nobody has under another seed.
   void apply(const core::event& what, const core::event_batch& in, bool has_room = true);
@@ -86,6 +88,7 @@ class told_model {
   placed_model* blocks_;
   partition_numbers* numbers_;
   std::uint32_t next_worker_;
+  std::size_t max_orphans_;
   std::map<std::uint32_t, core::worker_id> workers_;
   place_of_rank batches_;
   place_of_rank events_;
