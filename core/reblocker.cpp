@@ -294,7 +294,9 @@ bool reblocker::forget_some(media_mask which, std::span<const partition* const> 
       if (!found->is_held()) let_go(*found);
     }
   }
-  return false;
+  if (!pages_.empty()) return false;
+  forgetting_.reset();  // who sees that no page is left does not call again
+  return true;
 }
 
 void reblocker::collect_homes(std::set<const partition*>& busy) const {

@@ -265,7 +265,7 @@ bool worker_applier::drop_some(std::size_t budget, apply_tally& tally) {
   if (!blocks_.clear_some(all_media, {}, budget, tally)) return false;
   is_pool_cleared_ = false;
   if (pool_ && (!pool_->clear_some(all_media, {}, budget, tally) || pool_->now().objects != 0)) return false;
-  if (blocks_.names() != 0) return false;
+  if (blocks_.names() + blocks_.orphans() != 0) return false;
   if (pool_ && !pool_->forget_homes()) return true;
   keep_homes({});
   room_wait_ = room_pause_ = 0;

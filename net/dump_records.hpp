@@ -41,7 +41,8 @@ struct dump_home {
   std::uint64_t seed = 0;
 };
 
-/// Ends the records of a worker. When its seqno is that of the owner record, no event came in between and the dump is exact.
+/// Ends the records of a worker. When its seqno is that of the owner record, no event came in between, no block was given up, and the
+/// dump is exact.
 struct dump_end {
   std::optional<core::seqno> seqno;  ///< newest batch applied before the last record
   std::uint64_t blocks = 0;          ///< told, as dump_slice::blocks counts

@@ -35,9 +35,11 @@ asio::awaitable<listener_pointer> open_stream(lane* home, zmq_engine* engine, co
   co_return listener;
 }
 
-/// Whether the new stream cannot open its socket while the old one has its own: both want to be bound to one address.
-bool stands_in_the_way(const core::registration& old, const core::registration& wanted) {
-  return old.bind && wanted.bind && old.endpoint == wanted.endpoint;
+/// Whether the new stream has to wait for the end of the old one: both want to be bound to one address, or the old one will take the
+/// objects of its store along, and those that the new one has told of by then with them.
+bool stands_in_the_way(const service_info& old, const core::registration& wanted) {
+  const core::registration& from = old.registration;
+  return old.objects != nullptr || (from.bind && wanted.bind && from.endpoint == wanted.endpoint);
 }
 
 std::string key_text(const core::worker_key& key) {
@@ -51,6 +53,8 @@ struct fleet_service::state {
     std::shared_ptr<const service_info> info;
     listener_pointer listener;
     std::shared_ptr<asio::steady_timer> settled;  ///< over when whoever has listed it is done with it, and with what was listed before
+
+    [[nodiscard]] bool is_being_made() const { return !listener && settled->expiry() != asio::steady_timer::time_point::min(); }
   };
   /// Says so, however that ends.
   class settling {
@@ -134,6 +138,10 @@ struct fleet_service::state {
   asio::awaitable<void> end_wholly(entry ended) {
     const auto settled = ended.settled;
     if (ended.listener) co_await end(std::move(ended));  // else `add` ends it when its lane has made it
+    co_await until_over(settled);
+  }
+
+  static asio::awaitable<void> until_over(std::shared_ptr<asio::steady_timer> settled) {
     boost::system::error_code rung;
     co_await settled->async_wait(asio::redirect_error(asio::use_awaitable, rung));
   }
@@ -142,7 +150,11 @@ struct fleet_service::state {
     added outcome;
     std::optional<entry> old;
     std::uint64_t generation = 1;
-    const auto existing = entries.find(wanted.worker);
+    auto existing = entries.find(wanted.worker);
+    // Of one that its lane is still making nobody knows whether it can be: its partition may have another seed by then.
+    for (; existing != entries.end() && existing->second.is_being_made(); existing = entries.find(wanted.worker)) {
+      co_await until_over(existing->second.settled);
+    }
     const bool is_listed = existing != entries.end();
     const bool is_seed_known = catalog->accepts(wanted.partition, wanted.hash_seed);
     const bool is_refused = !is_seed_known && !(is_listed && is_alone(existing->second, wanted.partition));
@@ -161,7 +173,7 @@ struct fleet_service::state {
       old = existing->second;
     }
     if (is_refused) co_return error_code(core::errc::seed_conflict);
-    const bool ends_first = old && old->listener && (!is_seed_known || stands_in_the_way(old->info->registration, wanted));
+    const bool ends_first = old && (!is_seed_known || stands_in_the_way(*old->info, wanted));
     const auto worker = numbers->next();
     if (!worker) co_return error_code(core::errc::workers_exhausted);
 

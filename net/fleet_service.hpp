@@ -80,11 +80,12 @@ struct dump_turn {
   bool is_first_of_owner = false;           ///< that call was the first for this worker
   bool is_last_of_owner = false;            ///< and the last
   core::dump_slice slice;                   ///< told by the last call
-  std::optional<core::seqno> seqno;         ///< newest batch applied at that moment; absent: none, or one was being applied
+  std::optional<core::seqno> seqno;         ///< newest batch applied at that moment; absent: none, one was being applied, or blocks went
   bool is_last = false;                     ///< nothing is left to tell of any worker
   std::weak_ptr<stream_listener> from;      ///< filled in by the first call; locked on the worker's lane only
   std::optional<std::size_t> lane;          ///< likewise
   std::optional<std::uint64_t> generation;  ///< of the publisher at the first call; another one's seqnos mean nothing here
+  std::uint64_t losses = 0;                 ///< of the stream at the first call: behind another one no seqno tells what is held
 };
 
 /// The fleet of publishers.

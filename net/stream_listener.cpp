@@ -115,8 +115,12 @@ asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self,
   turn->is_last_of_owner = workers.blocks_of(*turn->owner).dump_some(*turn->cursor, alive->settings_->blocks_per_turn, turn->slice);
   turn->is_last = turn->is_last_of_owner && !workers.next_owner(turn->owner, turn->only_rank);
   const std::uint64_t generation = alive->machine_.so_far().generation;
-  if (!turn->generation) turn->generation = generation;
-  const bool is_settled = !alive->sink_.is_in_between() && !alive->stopping_ && *turn->generation == generation;
+  if (!turn->generation) {
+    turn->generation = generation;
+    turn->losses = alive->sink_.losses();
+  }
+  const bool is_same = *turn->generation == generation && turn->losses == alive->sink_.losses();
+  const bool is_settled = is_same && !alive->sink_.is_in_between() && !alive->stopping_;
   if (is_settled) turn->seqno = alive->machine_.newest_applied();
 }
 

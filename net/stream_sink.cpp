@@ -192,6 +192,7 @@ eviction_part stream_sink::evict_some(core::eviction_pass& pass, std::size_t& bu
   core::apply_tally tally;
   const bool is_done = applier_.evict_some(pass, budget, before_first, tally);
   if (tally.removed + tally.dropped_orphans != 0) {
+    ++losses_;
     core::stream_status::add(status_->evicted, tally.removed);
     core::stream_status::add(status_->dropped_orphans, tally.dropped_orphans);
     lane_->counters.dropped_orphans.add(tally.dropped_orphans);
@@ -203,6 +204,7 @@ eviction_part stream_sink::evict_some(core::eviction_pass& pass, std::size_t& bu
 asio::awaitable<std::uint64_t> stream_sink::drop_all() {
   core::apply_tally tally;
   put_row_back();  // what something thrown has left there
+  ++losses_;
   is_in_between_ = true;
   while (!applier_.drop_some(settings_->blocks_per_turn, tally)) {
     show_blocks();

@@ -119,6 +119,9 @@ class stream_sink {
   /// losses and evictions no longer matter.
   [[nodiscard]] std::uint64_t barriers() const noexcept { return barriers_; }
 
+  /// How often blocks have been given up or forgotten, which no batch said.
+  [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
+
  private:
   [[nodiscard]] asio::awaitable<void> keep_objects();
   void note_backend(const std::string& name);
@@ -156,6 +159,7 @@ class stream_sink {
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
   std::uint64_t barriers_ = 0;
+  std::uint64_t losses_ = 0;
   std::uint64_t beyond_partitions_ = 0;  ///< blocks left out for want of room, see core::apply_tally
   std::uint64_t beyond_owners_ = 0;
   std::uint64_t beyond_pages_ = 0;

@@ -213,6 +213,21 @@ BOOST_AUTO_TEST_CASE(what_is_half_joined_can_be_dropped) {
   BOOST_TEST(at.depth({1, 2}) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_half_cleared_can_be_dropped) {
+  // The clear is of another medium than what waits. What stayed behind would join in the next life.
+  stream at(registered(publisher_type::vllm));
+  for (std::uint32_t i = 0; i < 500; ++i) at.store({1'000 + i}, {i, i}, on(medium_id::cpu), 7);
+  event_batch batch;
+  batch.events.emplace_back(cleared_event{.scope = on(medium_id::gpu)});
+  kvc::core::event_applier::progress where;
+  BOOST_TEST(!at.applier->apply_some(batch, where, 250, at.tally));
+
+  while (!at.applier->drop_some(256, at.tally)) continue;
+  BOOST_TEST(at.applier->orphans() == 0U);
+  at.store({7}, {9, 9});
+  BOOST_TEST(at.depth({9, 9, 3, 3}) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_store_s_blocks_come_and_go_in_turns) {
   // Told by tokens, of which each part sees its own.
   stream at(registered(publisher_type::vllm, publisher_class::pool));

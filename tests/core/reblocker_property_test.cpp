@@ -9,8 +9,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "core/eviction.hpp"
 #include "core/reblocker.hpp"
 #include "tests/support/page_stream.hpp"
+#include "tests/support/setting.hpp"
 
 BOOST_AUTO_TEST_SUITE(reblocker_properties)
 
@@ -261,11 +263,34 @@ std::uint32_t depth_in(const std::vector<const prefixes*>& media, const words& p
   return blocks;
 }
 
-BOOST_AUTO_TEST_CASE(prompts_that_are_cut_in_different_ways_agree_with_a_strict_model) {
-  // Two pages may end in one block; either may go, from either medium, and copies without tokens come.
-  constexpr std::uint64_t first_seed = 20261125;
-  for (std::uint64_t round = 0; round < 40; ++round) {
+/// One part of a pass that takes about half of what there is; answers how many blocks went.
+std::uint64_t evict_half(page_stream& at, std::mt19937_64& random) {
+  std::uint64_t bytes = 0;
+  const auto view = at.all.view().get();
+  for (const auto& [key, home] : view->partitions) bytes += home->partition->index().bytes_in_use();
+  index_budget budget(at.all, bytes / 2 + 1, 1);
+  for (int i = 0; i < 8; ++i) budget.begin_round();
+  const std::uint64_t before = at.tally.removed + at.tally.dropped_orphans;
+  for (int passes = 0; passes < 40; ++passes) {
+    (void)budget.look();
+    const auto pass = budget.pass_for(0);
+    if (!pass) break;
+    std::size_t left = 0;
+    do {
+      left = 1 + random() % 4;
+    } while (!at.applier->evict_some(*pass, left, [] {}, at.tally));
+    (void)budget.finish(0, *pass);
+  }
+  return at.tally.removed + at.tally.dropped_orphans - before;
+}
+
+void play_cut_prompts(bool has_budget) {
+  const std::uint64_t first_seed = kvc::test::setting("KVC_PROPERTY_SEED", 20261125);
+  const std::uint64_t rounds = kvc::test::setting("KVC_PROPERTY_STREAMS", 40);
+  std::uint64_t evicted = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     BOOST_TEST_CONTEXT("seed " << first_seed + round) {
+      bool is_exact = true;  // nothing has been evicted since nothing was held
       std::mt19937_64 random(first_seed + round);
       page_stream at;
       cut_pages pages;
@@ -283,6 +308,19 @@ BOOST_AUTO_TEST_CASE(prompts_that_are_cut_in_different_ways_agree_with_a_strict_
         const medium_id medium = random() % 3 == 0 ? medium_id::cpu : medium_id::gpu;
         const std::uint64_t any = known.empty() ? 0 : known[random() % known.size()];
         const std::uint64_t what = random() % 11;
+        if (random() % 100 == 0) {
+          at.clear(on(medium));
+          pages.held[medium].clear();
+        } else if (random() % 150 == 0) {
+          while (!at.applier->drop_some(1 + random() % 3, at.tally)) continue;
+          pages.held.clear();
+        } else if (has_budget && random() % 60 == 0) {
+          const std::uint64_t gone = evict_half(at, random);
+          evicted += gone;
+          is_exact = is_exact && gone == 0;
+        }
+        is_exact = is_exact || std::ranges::all_of(pages.held, [](const auto& each) { return each.second.empty(); });
+        if (any != 0 && !pages.is_held(any)) continue;
         if (what < 5 || any == 0) {
           cut_page made;
           if (any != 0 && random() % 6 != 0 && pages.all.at(any).prompt.size() < 40) {
@@ -315,9 +353,13 @@ BOOST_AUTO_TEST_CASE(prompts_that_are_cut_in_different_ways_agree_with_a_strict_
         for (std::size_t i = random() % asked; i < known.size(); i += asked) {
           const std::uint64_t name = i < asked ? any : known[i];
           const words& prompt = pages.all.at(name).prompt;
-          BOOST_TEST_REQUIRE(at.reach(prompt, mask_of(medium_id::gpu)) == depth_in({&on_gpu}, prompt), "GPU, step " << step);
-          BOOST_TEST_REQUIRE(at.reach(prompt, mask_of(medium_id::cpu)) == depth_in({&on_cpu}, prompt), "CPU, step " << step);
-          BOOST_TEST_REQUIRE(at.reach(prompt) == depth_in({&on_gpu, &on_cpu}, prompt), "both, step " << step);
+          const auto check = [&](std::uint32_t depth, std::uint32_t wanted, const char* where) {
+            const bool is_right = depth == wanted || (depth < wanted && !is_exact);
+            BOOST_TEST_REQUIRE(is_right, where << ", step " << step << ": " << depth << ", model " << wanted);
+          };
+          check(at.reach(prompt, mask_of(medium_id::gpu)), depth_in({&on_gpu}, prompt), "GPU");
+          check(at.reach(prompt, mask_of(medium_id::cpu)), depth_in({&on_cpu}, prompt), "CPU");
+          check(at.reach(prompt), depth_in({&on_gpu, &on_cpu}, prompt), "both");
         }
       }
       for (const auto& [medium, names] : pages.held) {
@@ -328,6 +370,16 @@ BOOST_AUTO_TEST_CASE(prompts_that_are_cut_in_different_ways_agree_with_a_strict_
       BOOST_TEST(at.tally.unknown_removals == 0U);
     }
   }
+  BOOST_TEST((evicted != 0) == has_budget);
+}
+
+BOOST_AUTO_TEST_CASE(prompts_that_are_cut_in_different_ways_agree_with_a_strict_model) {
+  // Two pages may end in one block; either may go, from either medium, and copies without tokens come; so may all of them at once.
+  play_cut_prompts(false);
+}
+
+BOOST_AUTO_TEST_CASE(pages_that_lose_blocks_to_the_byte_budget_never_say_more) {
+  play_cut_prompts(true);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

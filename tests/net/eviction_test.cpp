@@ -164,6 +164,37 @@ BOOST_AUTO_TEST_CASE(a_new_registration_begins_whole) {
   BOOST_TEST(under_test.service()->status->evicted.load() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_dump_from_which_blocks_have_been_evicted_is_not_told_to_be_exact) {
+  // Whoever loads it and goes on behind its seqno would take what is missing for what the publisher has removed.
+  constexpr std::uint64_t chains = 200;
+  auto settings = settings_with(200'000);
+  settings.blocks_per_turn = 64;
+  stream_fixture under_test(settings);
+  fake_publisher engine_1(under_test.engine, under_test.context, {});
+  fake_publisher engine_2(under_test.engine, under_test.context, {});
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(under_test.registration(engine_1))));
+  BOOST_REQUIRE(under_test.await(under_test.fleet.add(under_test.registration(engine_2, "engine-2"))));
+  publish_chains(engine_1, chains);
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.service()->status->batches.load() == chains; }));
+  BOOST_REQUIRE(under_test.service()->status->evicted.load() == 0U);
+
+  const auto turn = std::make_shared<kvc::net::dump_turn>(kvc::core::dump_filter{});
+  under_test.await(under_test.fleet.dump_some(under_test.service()->worker, turn));
+  const auto begun_at = turn->seqno;
+  BOOST_REQUIRE(begun_at.has_value());
+  std::uint64_t told = turn->slice.blocks();
+  publish_chains(engine_2, 5 * chains);
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.service("engine-2")->status->batches.load() == 5 * chains; }));
+  BOOST_REQUIRE(under_test.eventually([&] { return under_test.service()->status->evicted.load() != 0; }));
+  while (!turn->is_last) {
+    under_test.await(under_test.fleet.dump_some(under_test.service()->worker, turn));
+    told += turn->slice.blocks();
+  }
+
+  BOOST_TEST(told < chains * 8);
+  BOOST_TEST(!turn->seqno.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(within_the_budget_a_stream_stays_whole) {
   stream_fixture under_test(settings_with(50U << 20));
   fake_publisher engine_1(under_test.engine, under_test.context, {});

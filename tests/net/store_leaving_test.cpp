@@ -1,5 +1,6 @@
 // What becomes of what is known of a store's objects when it is registered no more, or another one in its place.
 #include <chrono>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,29 @@ BOOST_FIXTURE_TEST_CASE(a_store_that_is_never_asked_keeps_no_objects_of_a_stream
   BOOST_REQUIRE(call("POST", "/unregister", R"({"instance_id":"pool"})").status == 200);
 
   BOOST_TEST(becomes(R"({"key":"a"})", R"({"exists":0})"));
+}
+
+// The new stream was heard while what the old one had told still left, and its objects left with those.
+BOOST_FIXTURE_TEST_CASE(a_store_s_stream_that_is_registered_anew_keeps_what_it_tells, store_fixture) {
+  constexpr int batches = 100;
+  constexpr int objects = 600;  // of a batch
+  open_pool();
+  for (int i = 0; i < batches; ++i) {
+    std::vector<core::event> told;
+    for (int k = 0; k < objects; ++k) told.push_back(listed("key " + std::to_string(i * objects + k), {core::replica_kind::memory}));
+    publish(std::move(told));
+  }
+  const auto has_all = [&] { return metric(R"(kvc_store_objects{medium="memory"})") == batches * objects; };
+  BOOST_REQUIRE(eventually(has_all));
+
+  const std::string body = R"({"endpoint":")" + pool->endpoint() + R"(","replay_endpoint":")" + pool->replay_endpoint() +
+                           R"(","type":"Mooncake","modelname":"m","instance_id":"pool","block_size":4,"backend_id":"store-1","shards":1})";
+  auto changing = std::async(std::launch::async, [&] { return call("POST", "/register", body); });
+  BOOST_REQUIRE(eventually([&] { return changing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  BOOST_REQUIRE(changing.get().status == 200);
+  const std::string applied = R"(kvc_stream_batches_total{tenant="default",instance="pool",rank="0",class="pool"})";
+  BOOST_REQUIRE(eventually([&] { return metric(applied) == batches; }));
+  BOOST_TEST(eventually(has_all));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,6 +79,32 @@ BOOST_FIXTURE_TEST_CASE(an_end_that_meets_a_replacement_is_answered_when_nothing
   BOOST_REQUIRE(eventually([&] { return is_done(adding); }));
 }
 
+// The second was refused for the seed that the first was about to have, and took the first along: nobody was left.
+BOOST_FIXTURE_TEST_CASE(of_two_registrations_at_once_the_second_meets_what_has_become_of_the_first, stream_fixture) {
+  fake_publisher other(engine, context, {});
+  fake_publisher engine_1(engine, context, {});
+  auto elsewhere = registration(other, "other");
+  elsewhere.partition.model = "another";
+  BOOST_REQUIRE(await(fleet.add(elsewhere)));  // on the first lane
+
+  held_lane second(lanes.at(1));
+  auto first_done = boost::asio::co_spawn(context, fleet.add(registration(engine_1)), boost::asio::use_future);
+  BOOST_REQUIRE(eventually([&] { return fleet.view().get()->size() == 2U; }));
+  auto changed = registration(engine_1);
+  changed.hash_seed = core::default_hash_seed + 1;
+  auto second_done = boost::asio::co_spawn(context, fleet.add(changed), boost::asio::use_future);
+  context.restart();
+  context.poll();
+  catch_up(lanes.at(0));
+  second.let_go();
+  BOOST_REQUIRE(eventually([&] { return is_done(first_done) && is_done(second_done); }));
+
+  BOOST_TEST(first_done.get().has_value());
+  BOOST_TEST(second_done.get().has_value());
+  BOOST_REQUIRE(service() != nullptr);
+  BOOST_TEST(service()->registration.hash_seed == core::default_hash_seed + 1);
+}
+
 // Ranks that its stream speaks for are its own: they stand in nobody's way.
 BOOST_FIXTURE_TEST_CASE(a_publisher_of_several_ranks_may_change_its_seed, stream_fixture) {
   fake_publisher engine_1(engine, context, {});

@@ -250,6 +250,14 @@ std::size_t placed_model::distinct_blocks(std::size_t partition) const {
   return blocks.size();
 }
 
+bool placed_model::is_on(worker_id worker, engine_hash called, std::size_t partition, medium_id medium) const {
+  const state& who = workers_.at(worker);
+  const auto found = who.names.find(called.get());
+  return found != who.names.end() && std::ranges::any_of(found->second, [&](const copies& each) {
+    return each.where.partition == partition && each.medium == medium;
+  });
+}
+
 std::optional<seq_hash> placed_model::meaning(worker_id worker, engine_hash called, std::optional<std::size_t> partition) const {
   const auto found = newest(workers_.at(worker), called.get(), partition);
   if (!found) return std::nullopt;

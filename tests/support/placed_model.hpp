@@ -52,6 +52,8 @@ class placed_model {
   [[nodiscard]] std::size_t orphans(core::worker_id worker) const { return workers_.at(worker).waiting.size(); }
   [[nodiscard]] std::size_t distinct_blocks(std::size_t partition) const;
 
+  /// Whether a name of the worker means a block of the partition on this medium.
+  [[nodiscard]] bool is_on(core::worker_id worker, core::engine_hash name, std::size_t partition, core::medium_id medium) const;
   /// The block that a name of the worker means, the newest where it means several; by its sequence hash.
   [[nodiscard]] std::optional<core::seq_hash> meaning(core::worker_id worker, core::engine_hash name,
                                                       std::optional<std::size_t> partition) const;
