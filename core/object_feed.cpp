@@ -62,7 +62,9 @@ void apply_object_event(const event& what, const object_source& from, std::uint3
   const bool lists_replicas = object != nullptr && (object->what == object_event::change::updated || !object->replicas.empty());
   const bool goes = removed != nullptr || (object != nullptr && object->what == object_event::change::removed) ||
                     (lists_replicas && object->replicas.empty());
-  const std::uint32_t owner = goes ? table.find_owner(backend, tenant) : table.owner(backend, tenant);
+  // Where somebody can be asked, an answer that is on its way may be about an object of which nobody has told yet.
+  const bool has_to_be_known = !goes || tally.doubtful != nullptr;
+  const std::uint32_t owner = has_to_be_known ? table.owner(backend, tenant) : table.find_owner(backend, tenant);
   if (goes) {
     if (owner != no_record) {
       const bool is_one_kind = scope.replica && !lists_replicas && !(removed != nullptr ? removed->all_media : object->all_media);

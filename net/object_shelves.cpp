@@ -109,22 +109,19 @@ bool object_shelves::clear_some(const core::cleared_objects& which, progress& at
   if (!backend) return true;
   if (tell_of_loss_) tell_of_loss_(*backend);
   const std::uint32_t tick = now();
-  if (!which.kinds.empty()) {
-    const bool is_done = write(*backend, [&](core::object_table& table) {
-      return table.clear_kinds_some(which.backend, which.tenant, which.kinds, at.next_object, looks_per_hold, tick);
-    });
+  return write(*backend, [&](core::object_table& table) {
+    bool is_done = true;
+    for (const std::uint32_t owner : table.owners_of(which.backend)) {
+      if (which.tenant && table.tenant_of(owner) != *which.tenant) continue;
+      table.note_cleared(owner, tick);
+      if (!is_done || !which.kinds.empty() || table.objects_of(owner) == 0) continue;
+      static_cast<void>(table.clear_some(owner, objects_per_hold, tick));
+      is_done = false;  // to be looked at again
+    }
+    if (which.kinds.empty()) return is_done;
+    is_done = table.clear_kinds_some(which.backend, which.tenant, which.kinds, at.next_object, looks_per_hold, tick);
     if (is_done) at.next_object = 0;
     return is_done;
-  }
-  return write(*backend, [&](core::object_table& table) {
-    if (which.tenant) {
-      const std::uint32_t owner = table.find_owner(which.backend, *which.tenant);
-      return owner == core::no_record || table.clear_some(owner, objects_per_hold, tick);
-    }
-    for (const std::uint32_t owner : table.owners_of(which.backend)) {
-      if (table.objects_of(owner) != 0) return table.clear_some(owner, objects_per_hold, tick) && false;
-    }
-    return true;
   });
 }
 
