@@ -105,9 +105,11 @@ class object_table final : private named_records {
   /// Forgets the objects of an owner, at most `budget` of them, at `now_s`. True when none is left.
   [[nodiscard]] bool clear_some(std::uint32_t owner, std::size_t budget, std::uint32_t now_s);
   /// The objects of a backend, or of one of its tenants, have no replica of these kinds any more. Looks at `budget` objects of the table
-  /// from number `at` on, which it moves on; 0 is the first. True when none is left. Objects that come meanwhile may be spared.
+  /// from number `at` on, which it moves on; 0 is the first. True when none is left. Objects that come meanwhile may be spared. `tell`,
+  /// if there is one, is called with each before it is changed.
   [[nodiscard]] bool clear_kinds_some(std::string_view backend, const std::optional<std::string>& tenant,
-                                      std::span<const replica_kind> kinds, std::uint32_t& at, std::size_t budget, std::uint32_t now_s);
+                                      std::span<const replica_kind> kinds, std::uint32_t& at, std::size_t budget, std::uint32_t now_s,
+                                      const std::function<void(std::uint32_t object)>& tell = {});
 
   [[nodiscard]] replica_set replicas(std::uint32_t object) const noexcept;
   /// Calls `visit` for each replica; views are valid until the object changes.

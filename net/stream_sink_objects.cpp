@@ -43,7 +43,7 @@ asio::awaitable<void> stream_sink::keep_objects() {
   }
   core::object_tally tally;
   object_shelves::progress at;
-  while (!objects_->apply_some(batch, object_source_, at, tally)) {
+  while (!objects_->apply_some(batch, object_source_, at, tally, inlet_)) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
   lane_->counters.object_events.add(tally.stored + tally.removed);
