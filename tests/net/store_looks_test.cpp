@@ -1,6 +1,7 @@
 // Looks at a store of which one key, or the want of memory, is no fault of the others: without sockets.
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +102,44 @@ BOOST_FIXTURE_TEST_CASE(a_look_for_which_there_is_no_memory_is_not_the_last, loo
 
   BOOST_TEST(becomes([&] { return objects.sum().objects == others; }));
   BOOST_TEST(store.shortages == 0U);
+}
+
+// An answer whose news waited until the object was doubted never reached the index: once an event had taken the rest, nobody knew of it.
+BOOST_AUTO_TEST_CASE(what_is_known_to_be_gone_leaves_the_index_though_the_rest_is_doubted) {
+  using core::medium_id;
+  two_lanes in{1};
+  net::object_shelves objects{core::object_table::options()};
+  const core::registration as = master_of("store", "master", "m", odd_block_size);
+  const auto stream = std::make_shared<told_stream>(in, as, objects);
+  stream->begin();
+  const odd_thing thing{.tenant = "default", .key = "7", .block = 7, .key_names_it = true};
+  const auto say = [&](const odd_object& before, const odd_object& after) {
+    core::event_batch batch;
+    batch.events = events_of(thing, before, after, net::event_form::mooncake_branch, "m");
+    std::string payload;
+    net::encode_batch(batch, in.media, {.form = net::event_form::mooncake_branch, .backend_id = "store"}, payload);
+    stream->hear(std::move(payload));
+    for (int i = 0; i < 1'000 && (i == 0 || !stream->is_quiet()); ++i) in.turn();
+  };
+  const auto counts = [&](medium_id medium) { return is_held(in.catalog, as.partition, thing.block, medium); };
+  say({}, {.memory = true, .local_disk = true});
+  BOOST_REQUIRE((counts(medium_id::cpu) && counts(medium_id::disk)));
+  const auto number = objects.find("store");
+  BOOST_REQUIRE(number);
+  const core::replica_view disk{core::replica_kind::local_disk, core::replica_state::complete, ""};
+  objects.write(*number, [&](core::object_table& table) {
+    static_cast<void>(table.set(table.owner("store", "default"), thing.key, std::span(&disk, 1), objects.now()));
+  });
+  objects.doubt(*number);
+
+  stream->take_changes({"store", "default", {thing.key}});
+
+  BOOST_TEST(!counts(medium_id::cpu));
+  BOOST_TEST(counts(medium_id::disk));
+  say({.local_disk = true}, {});
+  BOOST_TEST(!counts(medium_id::cpu));
+  BOOST_TEST(!counts(medium_id::disk));
+  in.end();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -58,6 +58,33 @@ struct two_lanes {
   }
 };
 
+/// A master of a store's backend, whose objects are of a model.
+inline core::registration master_of(const std::string& backend, const std::string& instance, const std::string& model,
+                                    std::uint32_t block_size) {
+  core::registration as;
+  as.worker = {.tenant = "default", .instance = instance, .rank = core::dp_rank{0}, .kind = core::publisher_class::pool};
+  as.partition = {.tenant = "default", .model = model, .lora = "", .salt = "", .block_size = block_size};
+  as.type = core::publisher_type::mooncake;
+  as.medium = core::medium_id::cpu;
+  as.backend_id = backend;
+  as.copy_counting = false;
+  as.shared = true;
+  return as;
+}
+
+/// Whether a prompt of one block is on a medium of some store.
+inline bool is_held(core::catalog& catalog, const core::partition_key& home, std::uint64_t block, core::medium_id medium) {
+  const auto view = catalog.view().get();
+  const auto* const found = view->find(home);
+  if (found == nullptr) return false;
+  core::match_scope scope = found->scope;
+  scope.media = core::mask_of(medium);
+  core::match_result matched;
+  const core::seq_hash hash{block};
+  found->partition->index().match(std::span(&hash, 1), scope, matched);
+  return matched.pools_alone.any != 0;
+}
+
 /// A publisher's stream on its lane, which is told what was published, and told of losses as the stream's machine would find them.
 class told_stream final : public net::index_inlet, public std::enable_shared_from_this<told_stream> {
  public:
