@@ -24,7 +24,7 @@ constexpr std::size_t most_under_way = 4 * most_touched;  ///< keys, of all back
 constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
 constexpr std::chrono::milliseconds after_failure{500};   ///< of our own, as for want of memory
 constexpr std::size_t most_halvings = 16;                 ///< of one look, to find the keys that nothing is heard about
-constexpr std::uint32_t absence = 2;  ///< looks in a row without an answer: in less, no store begins anew
+constexpr std::uint32_t absence = 2;                      ///< looks in a row without an answer: in less, no store begins anew
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
 
 asio::awaitable<bool> wait_for(lane& home, promotion_target& target, steady::duration how_long) {
@@ -270,8 +270,7 @@ asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> 
     try {
       rest = co_await look_around(*target, sweeps, away);
     } catch (const std::exception& thrown) {  // costs this look and no more
-      log::error(log::module::stream, "a look at a store failed",
-                 {{"backend", objects_.name(target->backend)}, {"reason", thrown.what()}});
+      log::error(log::module::stream, "a look at a store failed", {{"backend", objects_.name(target->backend)}, {"reason", thrown.what()}});
     }
     if (lines_[target->backend].has_kept_back()) tell_kept_back(target->backend);
     const bool goes_on = co_await wait_for(home_, *target, rest);

@@ -154,8 +154,7 @@ net::asio::awaitable<bool> odd_mover::pause(std::chrono::microseconds how_long) 
 }
 
 net::asio::awaitable<net::result<std::vector<net::placement>>> odd_mover::locate(const std::vector<std::string>& keys,
-                                                                                 const std::string& tenant,
-                                                                                 steady::duration /*patience*/) {
+                                                                                 const std::string& tenant, steady::duration /*patience*/) {
   if (store_.shortages != 0) {
     --store_.shortages;
     throw std::bad_alloc();
@@ -215,8 +214,8 @@ net::asio::awaitable<std::vector<net::promotion_outcome>> odd_mover::promote(con
     mine.seen.asked = asked;
     const core::replica_set there = mine.seen.set();
     mine.what = there.has(replica_kind::memory, replica_state::complete) ? net::promotion_result::accepted
-                : there.has_complete()      ? net::promotion_result::unsupported
-                                            : net::promotion_result::gone;
+                : there.has_complete()                                   ? net::promotion_result::unsupported
+                                                                         : net::promotion_result::gone;
     if (store_.chance(50)) continue;
     const std::size_t place = i;
     progress(std::span(&place, 1), outcomes);

@@ -64,9 +64,9 @@ class odd_store {
 
   std::mt19937_64 random;
   std::map<name, odd_object> objects;
-  unsigned trouble = 0;  ///< percent of answers that something is wrong with
-  bool is_away = false;  ///< nobody answers
-  std::string poison;    ///< whoever asks for this key, alone or among others, has his connection broken; "": none
+  unsigned trouble = 0;    ///< percent of answers that something is wrong with
+  bool is_away = false;    ///< nobody answers
+  std::string poison;      ///< whoever asks for this key, alone or among others, has his connection broken; "": none
   unsigned shortages = 0;  ///< so many looks find no memory
   std::size_t looks = 0;
   std::size_t keys_asked = 0;  ///< by looks
