@@ -111,7 +111,6 @@ class life {
       each->store.shortages = 0;
       for (auto& [name, object] : each->store.objects) object.is_coming = false;
       std::erase_if(each->store.objects, [](const auto& one) { return !one.second.is_anywhere(); });
-      for (std::size_t master = 0; master < each->masters.size(); ++master) deliver(*each, master, each->on_the_way[master].size());
       if (!each->has_mover) add_mover(*each);
     }
   }
@@ -124,7 +123,10 @@ class life {
     if (promotions_.in_flight() != 0) return "promotions that do not end";
     std::size_t known = 0;
     for (const auto& each : backends_) {
-      if (!std::ranges::all_of(each->masters, [](const auto& one) { return one->is_quiet(); })) return "streams at work";
+      for (std::size_t master = 0; master < each->masters.size(); ++master) {
+        deliver(*each, master, each->on_the_way[master].size());
+        if (each->masters[master]->is_leaving() || !each->masters[master]->is_quiet()) return "streams at work";
+      }
       for (const odd_thing& one : each->things) {
         std::string found = wrong_with(*each, one, with_missing, known);
         if (!found.empty()) return each->name + ", " + one.tenant + ", " + one.key + ": " + found;
@@ -210,12 +212,9 @@ class life {
       case 4:
         chance(50) && of.masters.size() == 1 ? remove_mover(of) : add_mover(of);
         break;
-      case 5: {  // registered anew
-        const std::size_t which = random_() % of.masters.size();
-        of.masters[which]->end();
-        of.masters[which] = stream_of(of, which);
+      case 5:  // registered anew, once nothing is left of it
+        of.masters[random_() % of.masters.size()]->end();
         break;
-      }
       default:
         clear(of);
     }
@@ -272,7 +271,9 @@ class life {
     if (chance(2)) told.reset();
     of.on_the_way[of.leader].push_back(std::move(told));
   }
-  static void deliver(backend& of, std::size_t master, std::size_t most) {
+  void deliver(backend& of, std::size_t master, std::size_t most) {
+    if (of.masters[master]->has_ended()) of.masters[master] = stream_of(of, master);
+    if (of.masters[master]->is_leaving()) return;
     auto& waiting = of.on_the_way[master];
     for (; most != 0 && !waiting.empty(); --most) {
       of.masters[master]->hear(std::move(waiting.front()));

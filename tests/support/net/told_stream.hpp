@@ -101,6 +101,8 @@ class told_stream final : public net::index_inlet, public std::enable_shared_fro
     bell_.cancel();
   }
   [[nodiscard]] bool is_quiet() const { return heard_.empty() && !is_at_work_; }
+  [[nodiscard]] bool is_leaving() const { return is_leaving_; }
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
 
   void take_changes(net::changed_objects what) override {
     if (is_leaving_) return;
@@ -158,6 +160,7 @@ class told_stream final : public net::index_inlet, public std::enable_shared_fro
     self->sink_.leave();
     self->sink_.detach();
     static_cast<void>(co_await self->sink_.drop_all());
+    self->has_ended_ = true;
   }
 
   net::lane& lane_;
@@ -166,6 +169,7 @@ class told_stream final : public net::index_inlet, public std::enable_shared_fro
   net::asio::steady_timer bell_{lane_.context};
   std::deque<std::optional<std::string>> heard_;  ///< nothing: some batches are lost
   bool is_leaving_ = false;
+  bool has_ended_ = false;
   bool is_at_work_ = false;
   bool will_apply_ = false;
 };
