@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/pool_key.hpp"
+#include "core/reconcile.hpp"
 
 namespace kvc::core {
 namespace {
@@ -37,6 +38,12 @@ void remove_kind(object_table& table, std::uint32_t owner, std::string_view key,
   if (kind == replica_kind::local_disk) table.remove(owner, key, replica_kind::disk, now_s);
 }
 
+/// On what the object is by the table.
+media_mask media_by(const object_table& table, std::uint32_t owner, std::string_view key) {
+  const std::uint32_t object = owner == no_record ? no_record : table.find(owner, key);
+  return object == no_record ? media_mask{0} : media_of(table.replicas(object));
+}
+
 /// The number of the object, if it is there afterwards.
 std::uint32_t store_replicas(const object_event& what, object_table& table, std::uint32_t owner, std::uint32_t now_s) {
   std::vector<replica_view> all;
@@ -62,7 +69,13 @@ void apply_object_event(const event& what, const object_source& from, std::uint3
   const bool lists_replicas = object != nullptr && (object->what == object_event::change::updated || !object->replicas.empty());
   const bool goes = removed != nullptr || (object != nullptr && object->what == object_event::change::removed) ||
                     (lists_replicas && object->replicas.empty());
-  const std::uint32_t owner = goes ? table.find_owner(backend, tenant) : table.owner(backend, tenant);
+  // Where somebody can be asked, an answer that is on its way may be about an object of which nobody has told yet.
+  const bool has_to_be_known = !goes || tally.doubtful != nullptr;
+  const std::uint32_t owner = has_to_be_known ? table.owner(backend, tenant) : table.find_owner(backend, tenant);
+  const media_mask before = tally.lost == nullptr ? media_mask{0} : media_by(table, owner, scope.object_key);
+  const auto note_lost = [&] {
+    if (before != 0 && (before & ~media_by(table, owner, scope.object_key)) != 0) tally.lost->push_back({tenant, scope.object_key});
+  };
   if (goes) {
     if (owner != no_record) {
       const bool is_one_kind = scope.replica && !lists_replicas && !(removed != nullptr ? removed->all_media : object->all_media);
@@ -74,6 +87,7 @@ void apply_object_event(const event& what, const object_source& from, std::uint3
         table.remove(owner, scope.object_key, std::nullopt, now_s);
       }
     }
+    note_lost();
     ++tally.removed;
     return;
   }
@@ -82,6 +96,7 @@ void apply_object_event(const event& what, const object_source& from, std::uint3
     number = lists_replicas ? store_replicas(*object, table, owner, now_s)
                             : table.add(owner, scope.object_key, {kind_in(scope), replica_state::complete, {}}, now_s);
   }
+  note_lost();
   if (number == no_record) {
     ++tally.refused;
     return;

@@ -18,8 +18,8 @@ struct object_source {
   std::string tenant;
 };
 
-/// An object of which nothing is known any more, although nobody has said that it is gone.
-struct doubtful_object {
+/// What an object is called among those of its backend.
+struct named_object {
   std::string tenant;
   std::string key;
 };
@@ -31,7 +31,9 @@ struct object_tally {
   std::uint64_t refused = 0;  ///< events whose object could not be taken: bad key, or no room
   /// Objects whose removal from one medium left nothing that is known of them: a store that moves objects between media without a word may
   /// have them on another one. Null: nobody can be asked about that.
-  std::vector<doubtful_object>* doubtful = nullptr;
+  std::vector<named_object>* doubtful = nullptr;
+  /// Objects that are gone, or on fewer media than they were: who else has heard of them should know. Null: nobody has.
+  std::vector<named_object>* lost = nullptr;
 };
 
 /// The backend an event is about.

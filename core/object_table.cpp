@@ -151,7 +151,7 @@ std::uint32_t object_table::join(std::uint32_t owner, std::string_view key) {
     ++counts_.refused;
     return no_record;
   }
-  if (gone_at_.empty()) gone_at_.resize(gone_slots);
+  make_gone();
   const std::uint32_t object = records_.take();
   if (!by_key_.add(digest(owner, key), object, *this)) {
     records_.give_back(object);
@@ -193,7 +193,13 @@ void object_table::count(replica_set replicas, std::ptrdiff_t by) noexcept {
 }
 
 bool object_table::may_have_gone_since(std::uint32_t owner, std::string_view key, std::uint32_t since_s) const {
+  if (owners_[owner].cleared_at >= since_s) return true;
   return !gone_at_.empty() && gone_at_[digest(owner, key) % gone_slots] >= since_s;
+}
+
+/// Before there is an object, so that none needs memory to go.
+void object_table::make_gone() {
+  if (gone_at_.empty()) gone_at_.resize(gone_slots);
 }
 
 void object_table::erase(std::uint32_t object, std::uint32_t now_s) {
@@ -285,7 +291,11 @@ std::uint32_t object_table::add(std::uint32_t owner, std::string_view key, const
 
 void object_table::remove(std::uint32_t owner, std::string_view key, std::optional<replica_kind> kind, std::uint32_t now_s) {
   const std::uint32_t object = find(owner, key);
-  if (object == no_record) return;
+  if (object == no_record) {
+    make_gone();
+    gone_at_[digest(owner, key) % gone_slots] = now_s;
+    return;
+  }
   record& of = records_[object];
   if (!kind || std::ranges::all_of(words(of), [&](replica_word each) { return kind_of(each) == *kind; })) {
     erase(object, now_s);

@@ -1,6 +1,7 @@
 // Every object of every store: its replicas, and the block it stands for, by backend, tenant and key.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -77,8 +78,8 @@ class object_table final : private named_records {
   /// The same for many keys, each in turn into `found`, which is as long: what one needs is fetched while others are looked at.
   void find_all(std::uint32_t owner, std::span<const std::string_view> keys, std::span<std::uint32_t> found) const;
 
-  /// Whether an object of this key may have gone at `since_s` or later. Never false where one has; true by chance as well, for each one
-  /// that has gone since once in 16,384, so whoever hears true asks again.
+  /// Whether an object of this key may have gone at `since_s` or later, known here or not. Never false where one has been told to; true by
+  /// chance as well, for each one that has gone since once in 16,384, so whoever hears true asks again.
   [[nodiscard]] bool may_have_gone_since(std::uint32_t owner, std::string_view key, std::uint32_t since_s) const;
 
   /// The object has exactly these replicas now; without any it goes. It counts as known for sure at `now_s`. Where there are too many, one
@@ -87,7 +88,7 @@ class object_table final : private named_records {
   /// The object has this replica besides those known; one of the same kind and location is replaced, and one of the same kind whose
   /// location is not known is the same one. As above, but that what was doubtful stays so: nothing is said of the others.
   std::uint32_t add(std::uint32_t owner, std::string_view key, const replica_view& replica, std::uint32_t now_s);
-  /// The object has no replica of this kind any more; of no kind, when there is none given.
+  /// The object has no replica of this kind any more; of no kind, when there is none given. One that is not known has gone all the same.
   void remove(std::uint32_t owner, std::string_view key, std::optional<replica_kind> kind, std::uint32_t now_s);
   /// The object holds (a part of) the block of this name.
   void set_block(std::uint32_t object, std::uint64_t block);
@@ -99,12 +100,16 @@ class object_table final : private named_records {
   void put_off(std::uint32_t object, std::uint32_t now_s) noexcept;
   /// Nothing is known for sure about this object any more; it need not be asked for before others.
   void doubt(std::uint32_t object) noexcept { records_[object].is_doubted = true; }
+  /// Something has been said of all that the owner may have, known here or not: it has gone, or some of its replicas have.
+  void note_cleared(std::uint32_t owner, std::uint32_t now_s) noexcept { owners_[owner].cleared_at = now_s; }
   /// Forgets the objects of an owner, at most `budget` of them, at `now_s`. True when none is left.
   [[nodiscard]] bool clear_some(std::uint32_t owner, std::size_t budget, std::uint32_t now_s);
   /// The objects of a backend, or of one of its tenants, have no replica of these kinds any more. Looks at `budget` objects of the table
-  /// from number `at` on, which it moves on; 0 is the first. True when none is left. Objects that come meanwhile may be spared.
+  /// from number `at` on, which it moves on; 0 is the first. True when none is left. Objects that come meanwhile may be spared. `tell`,
+  /// if there is one, is called with each before it is changed.
   [[nodiscard]] bool clear_kinds_some(std::string_view backend, const std::optional<std::string>& tenant,
-                                      std::span<const replica_kind> kinds, std::uint32_t& at, std::size_t budget, std::uint32_t now_s);
+                                      std::span<const replica_kind> kinds, std::uint32_t& at, std::size_t budget, std::uint32_t now_s,
+                                      const std::function<void(std::uint32_t object)>& tell = {});
 
   [[nodiscard]] replica_set replicas(std::uint32_t object) const noexcept;
   /// Calls `visit` for each replica; views are valid until the object changes.
@@ -116,8 +121,11 @@ class object_table final : private named_records {
     const record& of = records_[object];
     return of.known_at <= owners_[of.owner].doubted_at ? 0 : of.known_at;
   }
-  /// When something was said of it last, doubted since or not.
-  [[nodiscard]] std::uint32_t heard_at(std::uint32_t object) const noexcept { return records_[object].known_at; }
+  /// When something was said of it last, or of all that its owner has, doubted since or not.
+  [[nodiscard]] std::uint32_t heard_at(std::uint32_t object) const noexcept {
+    const record& of = records_[object];
+    return std::max(of.known_at, owners_[of.owner].cleared_at);
+  }
   /// Nothing has told all of it since it was doubted.
   [[nodiscard]] bool is_doubted(std::uint32_t object) const noexcept { return records_[object].is_doubted || known_at(object) == 0; }
   /// The name of its block, if that is known.
@@ -181,6 +189,7 @@ class object_table final : private named_records {
     std::uint32_t oldest = no_record;
     std::uint32_t newest = no_record;
     std::uint32_t doubted_at = 0;  ///< what was known until then is not known any more
+    std::uint32_t cleared_at = 0;  ///< see `note_cleared`
     std::size_t objects = 0;
   };
   [[nodiscard]] std::uint32_t give_way();
@@ -197,6 +206,7 @@ class object_table final : private named_records {
   void drop_location(replica_word word) noexcept;
   [[nodiscard]] std::uint32_t join(std::uint32_t owner, std::string_view key);
   void erase(std::uint32_t object, std::uint32_t now_s);
+  void make_gone();
   void link_newest(std::uint32_t object) noexcept;
   void unlink(std::uint32_t object) noexcept;
   void leave_block(std::uint32_t object);
@@ -207,7 +217,7 @@ class object_table final : private named_records {
   slab<record> records_;
   name_table by_key_;
   name_table by_block_;  ///< to one object of each block
-  std::vector<std::uint32_t> gone_at_;  ///< when an object whose digest ends so went last; made when the first one comes
+  std::vector<std::uint32_t> gone_at_;  ///< when an object whose digest ends so went last; made when it is needed
   std::vector<owner_state> owners_;
   std::map<std::string, std::uint32_t, std::less<>> owner_names_;
   std::size_t owners_with_objects_ = 0;

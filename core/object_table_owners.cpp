@@ -60,7 +60,8 @@ std::string_view object_table::tenant_of(std::uint32_t owner) const {
 }
 
 bool object_table::clear_kinds_some(std::string_view backend, const std::optional<std::string>& tenant, std::span<const replica_kind> kinds,
-                                    std::uint32_t& at, std::size_t budget, std::uint32_t now_s) {
+                                    std::uint32_t& at, std::size_t budget, std::uint32_t now_s,
+                                    const std::function<void(std::uint32_t object)>& tell) {
   std::string beginning(backend);
   beginning += '\0';
   const auto is_meant = [&](std::uint32_t owner) {
@@ -74,6 +75,7 @@ bool object_table::clear_kinds_some(std::string_view backend, const std::optiona
       if (records_[at].text == nullptr) break;  // nothing was left of it
       const replica_set has = replicas(at);
       if (!has.has(kind, replica_state::complete) && !has.has(kind, replica_state::in_flight)) continue;
+      if (tell) tell(at);
       remove(owner, std::string(key(at)), kind, now_s);
     }
   }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
+
+#include "net/runtime.hpp"
+
 namespace kvc::net {
 namespace {
 
@@ -10,6 +14,20 @@ constexpr std::size_t looks_per_hold = 512;    ///< at objects that may have wha
 constexpr std::size_t most_inlets = 64;        ///< of one backend
 constexpr std::size_t most_former = 1'024;     ///< backends that have given way within `kept_for`
 constexpr std::chrono::seconds kept_for{60};   ///< far longer than anybody looks at a name
+
+bool is_same(const std::weak_ptr<index_inlet>& one, const std::weak_ptr<index_inlet>& other) noexcept {
+  return !one.owner_before(other) && !other.owner_before(one);
+}
+
+/// Calls `take(tenant, keys)` for each tenant's neighbours.
+void by_tenant(std::vector<core::named_object>& all, const auto& take) {
+  for (std::size_t at = 0; at < all.size();) {
+    const std::string tenant = all[at].tenant;
+    std::vector<std::string> keys;
+    for (; at < all.size() && all[at].tenant == tenant; ++at) keys.push_back(std::move(all[at].key));
+    take(tenant, std::move(keys));
+  }
+}
 
 }  // namespace
 
@@ -104,43 +122,54 @@ std::optional<std::uint32_t> object_shelves::give_way(const std::string& to) {
   return std::nullopt;
 }
 
-bool object_shelves::clear_some(const core::cleared_objects& which, progress& at) {
+bool object_shelves::clear_some(const core::cleared_objects& which, progress& at, std::vector<core::named_object>* lost) {
   const std::optional<std::uint32_t> backend = find(which.backend);
   if (!backend) return true;
   if (tell_of_loss_) tell_of_loss_(*backend);
   const std::uint32_t tick = now();
-  if (!which.kinds.empty()) {
-    const bool is_done = write(*backend, [&](core::object_table& table) {
-      return table.clear_kinds_some(which.backend, which.tenant, which.kinds, at.next_object, looks_per_hold, tick);
-    });
+  return write(*backend, [&](core::object_table& table) {
+    const auto note = [&](std::uint32_t object) {
+      lost->push_back({std::string(table.tenant_of(table.owner_of(object))), std::string(table.key(object))});
+    };
+    std::size_t budget = objects_per_hold;
+    for (const std::uint32_t owner : table.owners_of(which.backend)) {
+      if (which.tenant && table.tenant_of(owner) != *which.tenant) continue;
+      table.note_cleared(owner, tick);
+      if (!which.kinds.empty() || budget == 0 || table.objects_of(owner) == 0) continue;
+      std::uint32_t next = lost != nullptr ? table.most_doubtful(owner) : core::no_record;
+      for (std::size_t i = 0; i < budget && next != core::no_record; ++i, next = table.next_doubtful(next)) note(next);
+      static_cast<void>(table.clear_some(owner, budget, tick));
+      budget = 0;  // one owner at a time, and then a look whether there is another
+    }
+    if (which.kinds.empty()) return budget != 0;
+    const std::function<void(std::uint32_t)> told = lost != nullptr ? std::function<void(std::uint32_t)>(note) : nullptr;
+    const bool is_done = table.clear_kinds_some(which.backend, which.tenant, which.kinds, at.next_object, looks_per_hold, tick, told);
     if (is_done) at.next_object = 0;
     return is_done;
-  }
-  return write(*backend, [&](core::object_table& table) {
-    if (which.tenant) {
-      const std::uint32_t owner = table.find_owner(which.backend, *which.tenant);
-      return owner == core::no_record || table.clear_some(owner, objects_per_hold, tick);
-    }
-    for (const std::uint32_t owner : table.owners_of(which.backend)) {
-      if (table.objects_of(owner) != 0) return table.clear_some(owner, objects_per_hold, tick) && false;
-    }
-    return true;
   });
 }
 
-void object_shelves::hand_over(std::uint32_t backend, std::vector<core::doubtful_object>& doubtful) const {
-  for (std::size_t at = 0; at < doubtful.size();) {
-    const std::string tenant = doubtful[at].tenant;
-    std::vector<std::string> keys;
-    for (; at < doubtful.size() && doubtful[at].tenant == tenant; ++at) keys.push_back(std::move(doubtful[at].key));
-    ask_(backend, tenant, std::move(keys));
-  }
+bool object_shelves::is_heard_by_others(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker) const {
+  const std::shared_lock reading(names_lock_);
+  return std::ranges::any_of(entries_[backend].inlets, [&](const auto& each) { return !is_same(each.second, speaker); });
 }
 
-bool object_shelves::apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally) {
+void object_shelves::tell_lost(std::uint32_t backend, std::vector<core::named_object>& lost,
+                               const std::weak_ptr<index_inlet>& speaker) const {
+  by_tenant(lost, [&](const std::string& tenant, std::vector<std::string> keys) {
+    tell(backend, {name(backend), tenant, std::move(keys)}, speaker);
+  });
+}
+
+bool object_shelves::apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally,
+                                const std::weak_ptr<index_inlet>& speaker) {
   if (at.next_event == batch.events.size()) return true;
   if (const auto cleared = core::cleared_by(batch.events[at.next_event], from)) {
-    if (clear_some(*cleared, at)) ++at.next_event;
+    const std::optional<std::uint32_t> whose = find(cleared->backend);
+    const bool is_heard = whose && is_heard_by_others(*whose, speaker);
+    std::vector<core::named_object> lost;
+    if (clear_some(*cleared, at, is_heard ? &lost : nullptr)) ++at.next_event;
+    if (is_heard) tell_lost(*whose, lost, speaker);
     return at.next_event == batch.events.size();
   }
   // Neighbours of one backend are applied under one lock.
@@ -151,8 +180,10 @@ bool object_shelves::apply_some(const core::event_batch& batch, const core::obje
     return ++at.next_event == batch.events.size();
   }
   const std::uint32_t tick = now();
-  std::vector<core::doubtful_object> doubtful;
+  std::vector<core::named_object> doubtful;
+  std::vector<core::named_object> lost;
   tally.doubtful = ask_ && can_be_asked(*backend) ? &doubtful : nullptr;
+  tally.lost = is_heard_by_others(*backend, speaker) ? &lost : nullptr;
   write(*backend, [&](core::object_table& table) {
     if (this->name(*backend) != name) return;  // it has given way meanwhile, and gets another number in the next turn
     for (std::size_t i = 0; i < events_per_hold && at.next_event < batch.events.size(); ++i, ++at.next_event) {
@@ -162,7 +193,9 @@ bool object_shelves::apply_some(const core::event_batch& batch, const core::obje
     }
   });
   tally.doubtful = nullptr;
-  hand_over(*backend, doubtful);
+  tally.lost = nullptr;
+  by_tenant(doubtful, [&](const std::string& tenant, std::vector<std::string> keys) { ask_(*backend, tenant, std::move(keys)); });
+  tell_lost(*backend, lost, speaker);
   return at.next_event == batch.events.size();
 }
 
@@ -218,9 +251,8 @@ void object_shelves::detach(std::string_view backend, const std::weak_ptr<index_
   const std::unique_lock writing(names_lock_);
   const auto number = numbers_.find(backend);
   if (number == numbers_.end()) return;
-  std::erase_if(entries_[number->second].inlets, [&inlet](const auto& each) {
-    return each.second.expired() || (!each.second.owner_before(inlet) && !inlet.owner_before(each.second));
-  });
+  std::erase_if(entries_[number->second].inlets,
+                [&inlet](const auto& each) { return each.second.expired() || is_same(each.second, inlet); });
 }
 
 bool object_shelves::is_spoken_for(std::string_view backend) const {
@@ -233,6 +265,15 @@ bool object_shelves::is_spoken_for(std::string_view backend) const {
 std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> object_shelves::inlets(std::uint32_t backend) const {
   const std::shared_lock reading(names_lock_);
   return entries_[backend].inlets;
+}
+
+void object_shelves::tell(std::uint32_t backend, const changed_objects& what, const std::weak_ptr<index_inlet>& speaker) const {
+  for (const auto& [where, inlet] : inlets(backend)) {
+    if (is_same(inlet, speaker)) continue;
+    asio::post(where->context, [inlet, what] {
+      if (const auto alive = inlet.lock()) alive->take_changes(what);
+    });
+  }
 }
 
 object_shelves::totals object_shelves::sum() const {

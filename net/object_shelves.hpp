@@ -97,8 +97,10 @@ class object_shelves {
     std::size_t next_event = 0;
     std::uint32_t next_object = 0;  ///< of the table, when a clear of one medium is under way
   };
-  /// Applies the next few events of a batch; true when the batch is finished.
-  [[nodiscard]] bool apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally);
+  /// Applies the next few events of a batch; true when the batch is finished. `speaker`: the inlet of whoever has said them. Others that
+  /// speak for the same backend, as masters do that lead in turn, are told of what is lost: they hold it for as long as nobody tells them.
+  [[nodiscard]] bool apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally,
+                                const std::weak_ptr<index_inlet>& speaker = {});
   /// Who asks a store about objects of which events have left nothing that is known, one tenant's at a time. `ask` is called on the
   /// lanes of streams. To be called before there are any.
   using doubt_call = std::function<void(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys)>;
@@ -122,6 +124,8 @@ class object_shelves {
   /// Whether a stream speaks for the backend.
   [[nodiscard]] bool is_spoken_for(std::string_view backend) const;
   [[nodiscard]] std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets(std::uint32_t backend) const;
+  /// Tells the inlets of a backend, each on its lane, but for that of `speaker`.
+  void tell(std::uint32_t backend, const changed_objects& what, const std::weak_ptr<index_inlet>& speaker = {}) const;
 
   struct totals {
     std::size_t objects = 0;
@@ -162,8 +166,9 @@ class object_shelves {
   [[nodiscard]] static bool has_objects(const core::object_table& table, std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> give_way(const std::string& to);
-  [[nodiscard]] bool clear_some(const core::cleared_objects& which, progress& at);
-  void hand_over(std::uint32_t backend, std::vector<core::doubtful_object>& doubtful) const;
+  [[nodiscard]] bool clear_some(const core::cleared_objects& which, progress& at, std::vector<core::named_object>* lost = nullptr);
+  [[nodiscard]] bool is_heard_by_others(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker) const;
+  void tell_lost(std::uint32_t backend, std::vector<core::named_object>& lost, const std::weak_ptr<index_inlet>& speaker) const;
 
   const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
   std::array<shelf, shelf_count> shelves_;

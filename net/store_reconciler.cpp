@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -127,12 +125,7 @@ void store_reconciler::apply(std::uint32_t backend, const look& which, std::span
   });
   if (untold != 0) note_untold(name, *example, untold);
   if (!again.empty()) touch(backend, tenant, std::move(again));
-  if (news.keys.empty()) return;
-  for (const auto& [where, inlet] : objects_.inlets(backend)) {
-    asio::post(where->context, [inlet, news] {
-      if (const auto alive = inlet.lock()) alive->take_changes(news);
-    });
-  }
+  if (!news.keys.empty()) objects_.tell(backend, news);
 }
 
 }  // namespace kvc::net

@@ -111,7 +111,12 @@ class store_reconciler final : public truth_sink {
   void note_known(std::uint32_t backend, look& which) const;
   [[nodiscard]] look next_touched(std::uint32_t backend, std::size_t most);
   [[nodiscard]] look next_doubtful(std::uint32_t backend, std::size_t most);
-  [[nodiscard]] asio::awaitable<bool> look_at(promotion_target& target, look which);
+  void put_back(std::uint32_t backend, look which);
+  [[nodiscard]] asio::awaitable<std::chrono::steady_clock::duration> look_around(promotion_target& target, bool sweeps,
+                                                                                 std::chrono::milliseconds& away);
+  [[nodiscard]] asio::awaitable<bool> ask(promotion_target& target, look which, std::size_t& asked);
+  enum class heard : std::uint8_t { answer, nonsense, silence };
+  [[nodiscard]] asio::awaitable<heard> look_at(promotion_target& target, look which);
   [[nodiscard]] asio::awaitable<bool> greet(promotion_target& target);
   void note_silence(std::uint32_t backend, const error_code& why);
   void note_answer(std::uint32_t backend, std::span<const placement> found);

@@ -1,5 +1,6 @@
 // Which objects stores are asked about, and when.
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -21,7 +22,9 @@ constexpr std::size_t most_doubted = most_touched / 2;    ///< so many wait befo
 constexpr std::size_t most_sought = most_touched / 4;     ///< and before probes add no more of what nobody knows
 constexpr std::size_t most_under_way = 4 * most_touched;  ///< keys, of all backends, that have not reached the home lane
 constexpr std::chrono::milliseconds between_looks{50};    ///< when nothing is due
-constexpr std::uint32_t absence = 2;  ///< looks in a row without an answer: in less, no store begins anew
+constexpr std::chrono::milliseconds after_failure{500};   ///< of our own, as for want of memory
+constexpr std::size_t most_halvings = 16;                 ///< of one look, to find the keys that nothing is heard about
+constexpr std::uint32_t absence = 2;                      ///< looks in a row without an answer: in less, no store begins anew
 constexpr std::chrono::milliseconds longest_away{5'000};  ///< between two tries of a store that does not answer
 
 asio::awaitable<bool> wait_for(lane& home, promotion_target& target, steady::duration how_long) {
@@ -118,27 +121,67 @@ void store_reconciler::note_known(std::uint32_t backend, look& which) const {
   });
 }
 
-asio::awaitable<bool> store_reconciler::look_at(promotion_target& target, look which) {
+/// To be asked again: nobody else may ask for them. What was its turn only has another one.
+void store_reconciler::put_back(std::uint32_t backend, look which) {
+  if (which.is_touched) keep(backend, which.tenant, std::move(which.keys), most_touched);
+}
+
+/// A look if the store answers at all; in parts where it does and is silent about these keys, since one of them may be why.
+asio::awaitable<bool> store_reconciler::ask(promotion_target& target, look which, std::size_t& asked) {
+  if (!is_reachable(target.backend) && !co_await greet(target)) {
+    put_back(target.backend, std::move(which));
+    co_return false;
+  }
+  bool is_answered = true;
+  std::deque<look> open;
+  if (!which.keys.empty()) open.push_back(std::move(which));
+  for (std::size_t halvings = most_halvings; !open.empty();) {
+    look next = std::move(open.front());
+    open.pop_front();
+    asked += next.keys.size();
+    const heard what = co_await look_at(target, next);
+    is_answered = is_answered && what != heard::nonsense;
+    if (what != heard::silence) continue;
+    const bool is_there = co_await wait_for(home_, target, between_looks) && co_await greet(target);
+    if (!is_there) {
+      put_back(target.backend, std::move(next));
+      for (look& each : open) put_back(target.backend, std::move(each));
+      co_return false;
+    }
+    const std::size_t half = next.keys.size() / 2;
+    if (half != 0 && halvings != 0) {
+      --halvings;
+      look rest{.tenant = next.tenant, .keys = {}, .were_known = {}, .is_touched = next.is_touched};
+      rest.keys.assign(next.keys.begin() + static_cast<std::ptrdiff_t>(half), next.keys.end());
+      next.keys.resize(half);
+      open.push_front(std::move(rest));
+      open.push_front(std::move(next));
+    } else if (half != 0 && next.is_touched) {
+      put_back(target.backend, std::move(next));
+    } else {
+      apply(target.backend, next, std::vector<placement>(next.keys.size()), objects_.now());  // untold
+    }
+  }
+  co_return is_answered;
+}
+
+asio::awaitable<store_reconciler::heard> store_reconciler::look_at(promotion_target& target, look which) {
   const std::uint32_t asked_at = objects_.now();
   note_known(target.backend, which);
   const auto found = co_await target.executor->locate(which.keys, which.tenant, settings_.store_call_timeout);
-  const bool is_answered = found && !target.is_stopping;
-  // Nobody may ask for them again, and whoever answers next can be asked. What an answer is not understood for may be one of the keys.
-  const bool is_lost = !is_answered && which.is_touched && (found || found.error() != errc::not_understood);
-  if (is_lost) keep(target.backend, which.tenant, which.keys, most_touched);
   // What it says about itself is not about the one that has taken its place.
-  if (target.is_stopping) co_return false;
+  if (target.is_stopping) co_return heard::silence;
   if (!found) {
-    // The sweep goes on with others: one of these keys may be why.
-    const bool may_be_a_key = found.error() == errc::not_understood && !which.is_touched;
-    if (may_be_a_key) apply(target.backend, which, std::vector<placement>(which.keys.size()), asked_at);
     note_silence(target.backend, found.error());
-    co_return false;
+    if (found.error() != errc::not_understood) co_return heard::silence;
+    // The sweep goes on with others: one of these keys may be why.
+    if (!which.is_touched) apply(target.backend, which, std::vector<placement>(which.keys.size()), asked_at);
+    co_return heard::nonsense;
   }
   note_answer(target.backend, *found);
   counters_.looked_at.fetch_add(which.keys.size(), std::memory_order_relaxed);
   apply(target.backend, which, *found, asked_at);
-  co_return true;
+  co_return heard::answer;
 }
 
 /// Asks for a key that need not be there, only to hear something.
@@ -201,33 +244,33 @@ void store_reconciler::end_of(std::uint32_t backend) {
   reach_[backend].store(reach::unasked, std::memory_order_relaxed);
 }
 
+/// One look, if there is anything to be looked at. Answers how long to wait for the next; `away` is how long it was while nothing is heard.
+asio::awaitable<steady::duration> store_reconciler::look_around(promotion_target& target, bool sweeps, std::chrono::milliseconds& away) {
+  // A full call, or as many keys as half a second has.
+  const std::size_t most = std::clamp<std::size_t>(settings_.reconcile_rate / 2, 1, most_keys_per_call);
+  look next = sweeps ? next_doubtful(target.backend, most) : next_touched(target.backend, most);
+  if (next.keys.empty()) next = sweeps ? next_touched(target.backend, most) : next_doubtful(target.backend, most);
+  if (next.keys.empty() && is_reachable(target.backend)) co_return between_looks;
+  std::size_t asked = 0;
+  const bool is_answered = co_await ask(target, std::move(next), asked);
+  away = is_answered ? between_looks : std::min(away * 2, longest_away);
+  co_return std::max<steady::duration>(is_answered ? steady::duration() : away,
+                                       std::chrono::microseconds(asked * 1'000'000 / settings_.reconcile_rate));
+}
+
 asio::awaitable<void> store_reconciler::watch(std::shared_ptr<promotion_target> target, std::uint64_t number) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   if (watches_[target->backend] != number) co_return;
   if (settings_.reconcile_rate == 0) co_return;
-  // A full call, or as many keys as half a second has.
-  const std::size_t most = std::clamp<std::size_t>(settings_.reconcile_rate / 2, 1, most_keys_per_call);
   std::chrono::milliseconds away = between_looks;
+  // In turn, so that touched keys, however many, cannot keep the others waiting.
   for (bool sweeps = false;; sweeps = !sweeps) {
-    // In turn, so that touched keys, however many, cannot keep the others waiting.
-    look next = sweeps ? next_doubtful(target->backend, most) : next_touched(target->backend, most);
-    if (next.keys.empty()) next = sweeps ? next_touched(target->backend, most) : next_doubtful(target->backend, most);
-    steady::duration rest = between_looks;
-    const std::size_t keys = next.keys.size();
-    // Of one key alone a refusal would not tell whether it is the key's or anybody's.
-    const bool is_to_be_greeted = keys <= 1 && !is_reachable(target->backend);
-    if (keys != 0 || is_to_be_greeted) {
-      bool is_answered = false;
-      if (is_to_be_greeted) is_answered = co_await greet(*target);
-      if (!is_to_be_greeted || (is_answered && keys != 0)) {
-        is_answered = co_await look_at(*target, std::move(next));
-      } else if (next.is_touched) {
-        keep(target->backend, next.tenant, std::move(next.keys), most_touched);
-      }
-      away = is_answered ? between_looks : std::min(away * 2, longest_away);
-      rest = std::max<steady::duration>(away == between_looks ? steady::duration() : away,
-                                        std::chrono::microseconds(keys * 1'000'000 / settings_.reconcile_rate));
+    steady::duration rest = after_failure;
+    try {
+      rest = co_await look_around(*target, sweeps, away);
+    } catch (const std::exception& thrown) {  // costs this look and no more
+      log::error(log::module::stream, "a look at a store failed", {{"backend", objects_.name(target->backend)}, {"reason", thrown.what()}});
     }
     if (lines_[target->backend].has_kept_back()) tell_kept_back(target->backend);
     const bool goes_on = co_await wait_for(home_, *target, rest);

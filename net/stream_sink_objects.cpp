@@ -5,6 +5,7 @@
 
 #include "core/object_feed.hpp"
 #include "core/pool_key.hpp"
+#include "core/reconcile.hpp"
 #include "net/log.hpp"
 #include "net/stream_sink.hpp"
 
@@ -43,7 +44,7 @@ asio::awaitable<void> stream_sink::keep_objects() {
   }
   core::object_tally tally;
   object_shelves::progress at;
-  while (!objects_->apply_some(batch, object_source_, at, tally)) {
+  while (!objects_->apply_some(batch, object_source_, at, tally, inlet_)) {
     if (lane_->turns.is_over()) co_await lane_->turns.next();
   }
   lane_->counters.object_events.add(tally.stored + tally.removed);
@@ -82,12 +83,22 @@ void stream_sink::tell_what_table_says(const changed_objects& which, std::size_t
     const std::uint32_t owner = table.find_owner(which.backend, which.tenant);
     for (std::size_t i = from; i < from + count; ++i) {
       const std::uint32_t object = owner == core::no_record ? core::no_record : table.find(owner, which.keys[i]);
-      // Doubted since: not to be believed before somebody has looked, who tells of it again.
-      if (object != core::no_record && table.is_doubted(object)) continue;
       core::object_event event;
       event.scope.backend = which.backend;
       event.scope.tenant = which.tenant;
       event.scope.object_key = which.keys[i];
+      if (object != core::no_record && table.is_doubted(object)) {
+        // Doubted since: not to be believed before somebody has looked, who tells of it again. What the table has not is gone all the same:
+        // an event may take the rest, and then nobody would know of it any more.
+        event.what = core::object_event::change::removed;
+        event.all_media = false;
+        const core::media_mask known = core::media_of(table.replicas(object));
+        for (const core::medium_id medium : {core::medium_id::cpu, core::medium_id::disk}) {
+          event.scope.medium = medium;
+          if ((known & core::mask_of(medium)) == 0) into.events.emplace_back(event);
+        }
+        continue;
+      }
       event.what = core::object_event::change::updated;
       if (object != core::no_record) {
         // Where the key names a block it names it better: the table remembers no digests.

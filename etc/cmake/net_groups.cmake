@@ -13,7 +13,7 @@ kvc_group(kvc_net instances net/api_instances net/api_service net/exist_lookup n
 kvc_group(kvc_net names net/budget_watch net/eviction_task net/fleet_service net/joint_service net/name_lookup net/name_service net/named_prompt)
 kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener_hear net/stream_listener_open net/stream_news
           net/stream_sink net/stream_sink_counts net/stream_sink_objects)
-kvc_group(kvc_net stores net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
+kvc_group(kvc_net stores net/object_shelves net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
 kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/pool_asker net/ready_sockets net/recipe_task net/replay_gate net/runtime
           net/sender_turns net/task_scope)
 kvc_group(kvc_net prefetches net/api_batch net/long_prompt net/object_walk net/query_prefetch net/worker_report)
@@ -26,7 +26,7 @@ kvc_group(kvc_net tapes net/field_faults net/field_reading net/field_rules net/l
 kvc_group(kvc_net plain_batches net/joined_removals net/number_list net/plain_events net/plain_fields net/spare_lists)
 kvc_group(kvc_net dumps net/coordinator_reading net/dump_decode net/dump_events net/usage_scan)
 kvc_group(kvc_net documents net/json_handler net/json_reader net/json_tree net/request_document)
-kvc_group(kvc_net questions net/answer_writer net/api_types net/blend_reading net/exist_request net/object_shelves net/plain_query)
+kvc_group(kvc_net questions net/answer_writer net/api_types net/blend_reading net/exist_request net/plain_query)
 kvc_group(kvc_net coordinator_words net/coordinator_openapi net/coordinator_reply net/coordinator_router net/coordinator_tier)
 kvc_group(kvc_net http_parts net/http_auth net/http_parser net/http_reply net/http_router net/http_target)
 kvc_group(kvc_net addresses net/endpoint_host net/host_text net/master_answers net/store_registration net/store_url

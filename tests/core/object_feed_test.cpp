@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(media_are_told_one_by_one_and_removed_together_or_one_by_on
 }
 
 BOOST_AUTO_TEST_CASE(what_leaves_its_last_known_medium_is_doubtful_and_what_is_removed_is_not) {
-  std::vector<core::doubtful_object> doubtful;
+  std::vector<core::named_object> doubtful;
   tally.doubtful = &doubtful;
   apply(stored("both", memory, 1));
   apply(stored("both", local_disk, 1));

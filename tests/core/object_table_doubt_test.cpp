@@ -90,9 +90,25 @@ BOOST_AUTO_TEST_CASE(what_has_gone_lately_is_remembered_however_it_went) {
   BOOST_TEST(!table.may_have_gone_since(owner, "cleared", 1));
   while (!table.clear_some(owner, 1, 9)) continue;
   BOOST_TEST(table.may_have_gone_since(owner, "cleared", 9));
-  BOOST_TEST(!table.may_have_gone_since(owner, "told", 9));
   store("told");
   BOOST_TEST(table.may_have_gone_since(owner, "told", 5));  // it has, though it is back
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_without_ever_having_been_known_is_remembered_too) {
+  object_table table({});
+  const std::uint32_t owner = table.owner("store-1", "default");
+  table.remove(owner, "told", std::nullopt, 5);
+  BOOST_TEST(table.may_have_gone_since(owner, "told", 5));
+  BOOST_TEST(!table.may_have_gone_since(owner, "told", 6));
+  BOOST_TEST(!table.may_have_gone_since(owner, "other", 5));
+  const std::uint32_t stays = table.add(owner, "stays", {memory, complete, ""}, 7);
+
+  table.note_cleared(owner, 8);
+
+  BOOST_TEST(table.may_have_gone_since(owner, "other", 8));
+  BOOST_TEST(!table.may_have_gone_since(owner, "other", 9));
+  BOOST_TEST(table.heard_at(stays) == 8U);
+  BOOST_TEST(table.known_at(stays) == 7U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,31 @@
 // What is said of objects while their store is away, was never there, or is somebody else.
+#include <algorithm>
+#include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/truth_fixture.hpp"
 
 namespace kvc::test {
+namespace {
+
+/// Answers may be held back for as long as it takes, and nothing gets old.
+struct slow_answer_fixture : store_fixture {
+  static net::store_settings settings() {
+    net::store_settings with = watchful_stores();
+    with.store_call_timeout = std::chrono::milliseconds(20'000);
+    with.reconcile_age = std::chrono::hours(1);
+    return with;
+  }
+  slow_answer_fixture() : store_fixture(settings()) { open_pool(); }
+
+  stub_master master;
+};
+
+}  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(store_beliefs, truth_fixture)
 
@@ -83,6 +103,40 @@ BOOST_AUTO_TEST_CASE(of_two_backends_the_one_that_can_promote_is_asked) {
   BOOST_REQUIRE(becomes(R"({"key":"d","backend_id":"store-2"})", R"({"exists":1})"));
 
   BOOST_TEST(exist(R"({"key":"d","prefetch":true})") == R"({"exists":1,"prefetch":"started"})");
+}
+
+// Only what was in the table was remembered when it went: of other keys an answer of before that was believed.
+BOOST_FIXTURE_TEST_CASE(a_key_nobody_has_told_of_that_is_removed_while_its_store_is_asked_stays_away, slow_answer_fixture) {
+  master.put("b", {.memory = true});
+  publish({listed("b", {memory})});
+  BOOST_REQUIRE(becomes(R"({"key":"b"})", R"({"exists":1})"));
+  add_store(master.url());
+  // From here on it is asked about keys only.
+  BOOST_REQUIRE(eventually([&] { return call("GET", "/stores").body.find(R"("reachable":true)") != std::string::npos; }));
+  const std::vector<std::vector<core::event>> ways{{listed("removed", {})}, {core::cleared_event{}}};
+  for (const auto& [key, way] : {std::pair{"removed", ways.front()}, std::pair{"cleared", ways.back()}}) {
+    master.put(key, {.memory = true});
+    const std::size_t before = master.server().delay();
+    BOOST_REQUIRE(eventually([&] {
+      (void)exist(R"({"key":")" + std::string(key) + R"(","backend_id":"store-1"})");
+      const auto asked = master.server().so_far();
+      return std::any_of(asked.begin() + static_cast<std::ptrdiff_t>(before), asked.end(),
+                         [&](const stub_mp_server::asked& each) { return each.target.find(key) != std::string::npos; });
+    }));
+    master.remove(key);
+    const std::string next = std::string("behind ") + key;
+    master.put(next, {.memory = true});
+    std::vector<core::event> told = way;
+    told.push_back(listed(next, {memory}));
+    publish(std::move(told));
+    BOOST_REQUIRE(becomes(R"({"key":")" + next + "\"}", R"({"exists":1})"));
+    const double overtaken = metric("kvc_store_reconcile_overtaken_total");
+    master.server().resume();
+
+    BOOST_TEST(eventually([&] { return metric("kvc_store_reconcile_overtaken_total") > overtaken; }));
+    BOOST_TEST(exist(R"({"key":")" + std::string(key) + "\"}") == R"({"exists":0})");
+    BOOST_TEST(metric(R"(kvc_store_reconcile_total{difference="appeared"})") == 0);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
