@@ -10,14 +10,15 @@
 
 namespace kvc::test {
 
-inline constexpr const char* started = R"({"exists":1,"prefetch":"started"})";
-inline constexpr const char* joined = R"({"exists":1,"prefetch":"joined"})";
-inline constexpr const char* suppressed = R"({"exists":1,"prefetch":"suppressed"})";
-inline constexpr const char* failed = R"({"exists":1,"prefetch":"failed"})";
-inline constexpr const char* none = R"({"exists":1,"prefetch":"none"})";
-
 /// A store with one object on local disk, which its master promotes when asked twice.
 struct promotion_fixture : store_fixture {
+  // What is answered.
+  static constexpr const char* started = R"({"exists":1,"prefetch":"started"})";
+  static constexpr const char* joined = R"({"exists":1,"prefetch":"joined"})";
+  static constexpr const char* suppressed = R"({"exists":1,"prefetch":"suppressed"})";
+  static constexpr const char* failed = R"({"exists":1,"prefetch":"failed"})";
+  static constexpr const char* none = R"({"exists":1,"prefetch":"none"})";
+
   explicit promotion_fixture(const net::store_settings& settings = quick_stores()) : store_fixture(settings) {
     master.put("ssd", {.local_disk = true});
     open_pool();
