@@ -83,6 +83,7 @@ application::application(settings values, const std::vector<std::string>& warnin
             .hash_seed = values_.hash_seed,
             .prefetches = &stores_.queries(),
             .started = std::chrono::steady_clock::now(),
+            .started_at = std::chrono::system_clock::now(),
             .version = KVC_VERSION,
             .auth_tokens = values_.http.auth_tokens,
             .auth_read_tokens = values_.http.auth_read_tokens,

@@ -27,6 +27,7 @@ struct api_context {
   std::uint64_t hash_seed = core::default_hash_seed;  ///< of registrations that name none
   query_prefetch* prefetches = nullptr;               ///< what queries leave behind is handed to it; null: to nobody
   std::chrono::steady_clock::time_point started{};
+  std::chrono::system_clock::time_point started_at{};  ///< the same moment by the calendar; 1970: not told
   std::string version = {};
   std::vector<std::string> auth_tokens = {};          ///< may do everything; with both lists empty, anybody may
   std::vector<std::string> auth_read_tokens = {};     ///< may do what changes nothing

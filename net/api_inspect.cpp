@@ -211,10 +211,15 @@ http_reply say_health(const api_context& context, const http_request& request, t
   return ok_reply(std::move(body), request.answer_form);
 }
 
+readiness reasons_not_ready(const api_context& context, time_point now) {
+  readiness made{.all = context.fleet.not_ready_because(now)};
+  made.are_streams_whole = made.all.empty();
+  if (context.also_missing) std::ranges::move(context.also_missing(), std::back_inserter(made.all));
+  return made;
+}
+
 http_reply say_ready(const api_context& context, const http_request& request, time_point now) {
-  std::vector<std::string> reasons = context.fleet.not_ready_because(now);
-  const bool are_streams_whole = reasons.empty();
-  if (context.also_missing) std::ranges::move(context.also_missing(), std::back_inserter(reasons));
+  const auto [are_streams_whole, reasons] = reasons_not_ready(context, now);
   std::string body;
   answer_writer out(body, request.answer_form);
   if (reasons.empty()) {

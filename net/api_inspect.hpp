@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "net/api_context.hpp"
 #include "net/http_message.hpp"
@@ -21,6 +23,14 @@ using time_point = std::chrono::steady_clock::time_point;
 
 /// GET /health: the same, with the state of the parts.
 [[nodiscard]] http_reply say_health(const api_context& context, const http_request& request, time_point now);
+
+/// Why the service is not ready.
+struct readiness {
+  bool are_streams_whole = true;   ///< or past their grace period, and the server is not draining
+  std::vector<std::string> all{};  ///< a sentence for each reason; empty: it is ready
+};
+/// Any lane.
+[[nodiscard]] readiness reasons_not_ready(const api_context& context, time_point now);
 
 /// GET /readyz, /ready: 200, or 503 with the reasons.
 [[nodiscard]] http_reply say_ready(const api_context& context, const http_request& request, time_point now);

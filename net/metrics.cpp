@@ -14,9 +14,11 @@
 #include "core/arena.hpp"
 #include "core/page_reserve.hpp"
 #include "core/utf8.hpp"
+#include "net/api_inspect.hpp"
 #include "net/http_reply.hpp"
 #include "net/label_text.hpp"
 #include "net/log_losses.hpp"
+#include "net/process_usage.hpp"
 #include "net/stream_series.hpp"
 
 namespace kvc::net {
@@ -84,6 +86,8 @@ class exposition {
     metric.histogram.sample_sum = static_cast<double>(sum_ns) * 1e-9;
   }
 
+  void process();
+  void ready(std::chrono::steady_clock::time_point now);
   void routes();
   void lanes();
   void decoded();
@@ -105,6 +109,31 @@ class exposition {
   const api_context& context_;
   std::vector<MetricFamily> families_;
 };
+
+/// Under the names that every process of a fleet goes by. (Source: Prometheus, "Writing client libraries", process metrics.)
+void exposition::process() {
+  const process_usage now = process_usage_now();
+  if (now.cpu_seconds) total("process_cpu_seconds_total", "Time on CPUs, of all threads", *now.cpu_seconds);
+  if (now.resident_bytes) gauge("process_resident_memory_bytes", "Memory in use", static_cast<double>(*now.resident_bytes));
+  if (now.virtual_bytes) gauge("process_virtual_memory_bytes", "Memory mapped", static_cast<double>(*now.virtual_bytes));
+  if (now.open_descriptors) gauge("process_open_fds", "Open descriptors", static_cast<double>(*now.open_descriptors));
+  if (now.most_descriptors) gauge("process_max_fds", "Descriptors that may be open", static_cast<double>(*now.most_descriptors));
+  if (context_.started_at != std::chrono::system_clock::time_point{}) {
+    gauge("process_start_time_seconds", "When the process started, since 1970",
+          std::chrono::duration<double>(context_.started_at.time_since_epoch()).count());
+  }
+  MetricFamily& lanes = begin("kvc_lane_cpu_seconds_total", "Time a lane's thread has been on a CPU; a full lane grows by a second each second",
+                              MetricType::Counter);
+  for (std::size_t i = 0; i < context_.lanes.size(); ++i) {
+    const auto used = context_.lanes.at(i).cpu_time();
+    if (used) add(lanes, {{"lane", std::to_string(i)}}).counter.value = std::chrono::duration<double>(*used).count();
+  }
+}
+
+void exposition::ready(std::chrono::steady_clock::time_point now) {
+  const bool is_ready = reasons_not_ready(context_, now).all.empty();
+  gauge("kvc_ready", "1 when GET /readyz is answered 200", is_ready ? 1 : 0);
+}
 
 void exposition::routes() {
   constexpr std::array<const char*, 6> classes{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"};
@@ -293,6 +322,8 @@ http_reply metrics_reply(const api_context& context, std::chrono::steady_clock::
   exposition scrape(context);
   scrape.gauge("kvc_build_info", "Always 1; the version is in the label", 1, {{"version", context.version}});
   scrape.gauge("kvc_uptime_seconds", "Since the process started", std::chrono::duration<double>(now - context.started).count());
+  scrape.process();
+  scrape.ready(now);
   scrape.total("kvc_log_lines_dropped_total", "Lines lost while nobody read the log", static_cast<double>(log::lost_lines()));
   scrape.routes();
   scrape.lanes();

@@ -24,6 +24,18 @@ struct runtime::keep_alive {
   asio::executor_work_guard<asio::io_context::executor_type> guard;
 };
 
+std::optional<std::chrono::nanoseconds> lane::cpu_time() const noexcept {
+  const clockid_t clock = cpu_clock_.load(std::memory_order_relaxed);
+  timespec used{};
+  if (clock == no_clock || ::clock_gettime(clock, &used) != 0) return std::nullopt;
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+void lane::enter_thread() noexcept {
+  clockid_t clock = no_clock;
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) cpu_clock_.store(clock, std::memory_order_relaxed);
+}
+
 runtime::runtime(std::size_t lanes, const core::catalog& catalog) {
   for (std::size_t i = 0; i < lanes; ++i) {
     lanes_.push_back(std::make_unique<lane>(i, catalog, *this));
@@ -39,10 +51,12 @@ namespace {
 
 /// A handler that throws is a broken invariant of that handler, not of the service: log it and go on serving.
 void run_lane(lane& self) {
+  self.enter_thread();
   ask_for_slices(shortest_slice);  // whoever asks a lane for something should not wait for a tick of the kernel's clock
   for (;;) {
     try {
       self.context.run();
+      self.leave_thread();
       return;
     } catch (const std::exception& failure) {
       log::error(log::module::app, "handler threw", {{"lane", self.index()}, {"reason", failure.what()}});

@@ -1,9 +1,12 @@
 // The lanes: one io_context and one thread per CPU, and all that belongs to each.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -36,9 +39,17 @@ class lane {
       : index_(index), whole(&all), partitions(catalog.view()), tasks(context.get_executor()) {}
 
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  /// How long its thread has been on a CPU since it began; missing before that and once it has ended. Any thread.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> cpu_time() const noexcept;
+  /// The calling thread is the lane's from now on, until `leave_thread`.
+  void enter_thread() noexcept;
+  void leave_thread() noexcept { cpu_clock_.store(no_clock, std::memory_order_relaxed); }
 
  private:
+  static constexpr clockid_t no_clock = -1;  ///< CLOCK_REALTIME is 0, and the kernel's numbers for threads are negative even ones
+
   std::size_t index_;
+  std::atomic<clockid_t> cpu_clock_{no_clock};  ///< of its thread
 
  public:
   runtime* whole;    ///< all lanes

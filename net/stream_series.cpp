@@ -153,6 +153,10 @@ void add_trust(collector& into, std::chrono::steady_clock::time_point now) {
   into.family("kvc_stream_state", "1 for the state the stream is in", false, joined_by::sum, [](const service_info& each, const auto& put) {
     put({{"state", std::string(core::to_string(each.status->state.load(std::memory_order_relaxed)))}}, 1);
   });
+  into.family("kvc_stream_connection", "1 for how the stream's connection to its publisher is", false, joined_by::sum,
+              [](const service_info& each, const auto& put) {
+                put({{"state", std::string(core::to_string(each.status->connection.load(std::memory_order_relaxed)))}}, 1);
+              });
   into.family("kvc_stream_hash_recipe", "1 for what is known of the stream's hashes beside those of its partition's other members", false,
               joined_by::sum, [](const service_info& each, const auto& put) {
                 put({{"verdict", std::string(core::to_string(each.recipe->found().verdict))}}, 1);

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the program, its service unit and user, and the configuration if there is none yet.
+# What `cmake --install` puts where: the program, its service unit and user, what its operators need, and the configuration if there is none yet.
 include(GNUInstallDirs)
 install(TARGETS kv-conductor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
@@ -11,6 +11,7 @@ install(CODE "
   file(WRITE \"${CMAKE_BINARY_DIR}/kv-conductor.service\" \"\${unit}\")
   file(INSTALL \"${CMAKE_BINARY_DIR}/kv-conductor.service\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")")
 install(FILES etc/kv-conductor.sysusers DESTINATION lib/sysusers.d RENAME kv-conductor.conf)
+install(FILES etc/kv-conductor.rules.yaml etc/operating.md DESTINATION share/kv-conductor)
 
 # The service looks for its configuration in /etc whatever the prefix; one that is there belongs to the operator.
 install(CODE "

@@ -33,4 +33,4 @@ kvc_group(kvc_net addresses net/endpoint_host net/host_text net/master_answers n
           net/stream_rules_of)
 kvc_group(kvc_net sockets net/connection_notes net/replay_client net/zmq_engine net/zmq_frames net/zmq_message_frames net/zmq_monitor
           net/zmq_socket)
-kvc_group(kvc_net series net/label_text net/stream_report net/stream_series)
+kvc_group(kvc_net series net/label_text net/process_usage net/stream_report net/stream_series)

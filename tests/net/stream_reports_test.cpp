@@ -221,6 +221,7 @@ BOOST_FIXTURE_TEST_CASE(losses_show_everywhere, report_fixture) {
   BOOST_TEST(has(metrics, "kvc_stream_replays_ended_total{" + who + R"(,outcome="partial"} )"));
   BOOST_TEST(has(metrics, "kvc_stream_state{" + who + R"(,state="incomplete"} 1)"));
   BOOST_TEST(has(metrics, "kvc_stream_lag_seconds{" + who + "} "));
+  BOOST_TEST(has(metrics, "kvc_stream_connection{" + who + R"(,state="connected"} 1)"));
 }
 
 BOOST_FIXTURE_TEST_CASE(how_old_live_batches_are_is_told_for_all_streams_together, report_fixture) {
