@@ -98,6 +98,9 @@ class lane_blocks {
   [[nodiscard]] std::optional<meaning> meaning_of(engine_hash name);
   /// Whether a copy of it waits for its place.
   [[nodiscard]] bool is_waiting(engine_hash name) const { return waiting_.contains(name); }
+  /// `hear` is told of each name that has waited and has got its place, in the middle of the store that gave it one: it must call
+  /// nothing here.
+  void on_join(std::function<void(engine_hash)> hear) { on_join_ = std::move(hear); }
 
   /// Whether all of these names are held in a partition on this medium.
   [[nodiscard]] bool are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium);
@@ -276,6 +279,7 @@ class lane_blocks {
   std::shared_ptr<orphan_line> ages_;                           ///< never null
   std::vector<arrival> arrived_;                                ///< the newest last, each with its run pinned
   std::array<std::uint64_t, max_media> held_{};
+  std::function<void(engine_hash)> on_join_;  ///< may be empty
 };
 
 }  // namespace kvc::core

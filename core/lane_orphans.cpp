@@ -21,6 +21,7 @@ void lane_blocks::place_orphan(engine_hash name, const place& where, apply_tally
   for (const auto& [medium, count] : media) (void)put(name, where, medium, count, tally);
   explain(name, where);
   ++tally.joined;
+  if (on_join_) on_join_(name);
 }
 
 std::vector<std::pair<medium_id, std::uint32_t>> lane_blocks::take_placeholders(engine_hash name) {

@@ -9,6 +9,10 @@
 
 namespace kvc::core {
 
+reblocker::reblocker(lane_blocks& blocks, bool copy_counting, bounds most) : blocks_(&blocks), copy_counting_(copy_counting), most_(most) {
+  blocks.on_join([this](engine_hash name) { note_block(name); });
+}
+
 engine_hash reblocker::block_name(const page& in, std::uint32_t index) noexcept {
   if (in.pending == 0 && index + 1 == in.blocks) return in.name;
   // Mixed before and after: engines' names, and those of groups, may differ by multiples of a constant as well.

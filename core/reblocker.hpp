@@ -54,7 +54,8 @@ class reblocker {
     std::size_t tokens = 16'777'216;  ///< kept
   };
 
-  reblocker(lane_blocks& blocks, bool copy_counting, bounds most) : blocks_(&blocks), copy_counting_(copy_counting), most_(most) {}
+  /// `blocks` tells it of those that join, as long as they both live.
+  reblocker(lane_blocks& blocks, bool copy_counting, bounds most);
   reblocker(const reblocker&) = delete;
   reblocker& operator=(const reblocker&) = delete;
 
@@ -201,6 +202,8 @@ class reblocker {
   /// Looks at some pages, others each time, and forgets those that have gone; not `kept`.
   void make_room(const std::optional<engine_hash>& kept, apply_tally& tally);
 
+  /// A block of this name has a place now.
+  void note_block(engine_hash name);
   void send_on(page& lender, std::optional<medium_id> medium);
   /// The errand goes on with another page, or ends.
   void turn_to(errand& each, page* next) noexcept;

@@ -197,11 +197,13 @@ bool reblocker::settle(std::size_t budget, apply_tally& tally) {
 }
 
 void reblocker::note_blocks(std::span<const engine_hash> names) {
+  for (const engine_hash name : names) note_block(name);
+}
+
+void reblocker::note_block(engine_hash name) {
   if (!is_short_of_parents()) return;
-  for (const engine_hash name : names) {
-    page* const known = pages_.find(name);
-    if (known != nullptr && !known->is_held()) send_on(*known, std::nullopt);
-  }
+  page* const known = pages_.find(name);
+  if (known != nullptr && !known->is_held()) send_on(*known, std::nullopt);
 }
 
 void reblocker::send_on(page& lender, std::optional<medium_id> medium) {

@@ -64,7 +64,7 @@ bool worker_applier::store_some(const stored_event& stored, std::size_t& next, a
     next += count;
   } else if (count != 0) {
     const auto done = blocks_.store_some(part, joins, tally);
-    if (is_chain) pages_.note_blocks(part.names.first(done.names));
+    pages_.note_blocks(part.names.first(done.names));
     next += done.names;
     if (!done.has_room) {  // nor is there any for the rest
       tally.skipped += storing_.names.size() - next;

@@ -71,6 +71,46 @@ BOOST_AUTO_TEST_CASE(a_page_waits_for_a_block_among_others) {
   BOOST_TEST(at.applier->orphans() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_page_waits_for_a_block_that_waits_itself) {
+  page_stream at;
+  at.store({2}, {14, 15, 16, 17}, {}, 1);
+  at.page(3, 2, {18, 19});
+  at.page(4, 3, {20, 21});
+  BOOST_TEST(at.reach(twelve) == 0U);
+  at.store({1}, {10, 11, 12, 13});
+  BOOST_TEST(at.reach(twelve) == 3U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_that_came_back_behind_a_block_that_waits_is_whole_when_that_has_its_place) {
+  // The page behind it stayed, and needs its tokens again.
+  page_stream at;
+  at.store({1, 2}, {10, 11, 12, 13, 14, 15, 16, 17});
+  at.page(3, 2, {18, 19});
+  at.page(4, 3, {20, 21});
+  at.remove({1, 2, 3});
+  at.store({2}, {14, 15, 16, 17}, {}, 1);
+  at.page(3, 2, {18, 19});
+  at.store({1}, {10, 11, 12, 13});
+  BOOST_TEST(at.reach(twelve) == 3U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_waits_for_a_block_that_is_named_by_its_hash) {
+  page_stream at;
+  std::vector<local_hash> locals;
+  hash_blocks(twelve, large, seed, locals);
+  const seq_hash before = roll(first_in_sequence(locals[0]), locals[1], seed);
+  at.page(3, before.get(), {18, 19});
+  at.page(4, 3, {20, 21});
+  stored_event told;
+  told.hashes = names({first_in_sequence(locals[0]).get(), before.get()});
+  told.standard_hashes = true;
+  at.apply(told);
+  BOOST_TEST(at.reach(twelve) == 3U);
+  BOOST_TEST(at.applier->orphans() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_of_any_size_are_one_prompt) {
   // A radix cache cuts its nodes where prompts part; some are of the registered size by accident.
   for (const std::vector<std::size_t>& sizes : {std::vector<std::size_t>{3, 5, 4}, {6, 4, 2}, {4, 2, 4, 2}, {1, 4, 4, 3}}) {
