@@ -1,7 +1,4 @@
 // How connections end: no answer is lost with them, and no stop waits for one that is over.
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -9,6 +6,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/test/unit_test.hpp>

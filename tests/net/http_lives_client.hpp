@@ -1,9 +1,6 @@
 // A client with random requests, which hears strictly what it is answered.
 #pragma once
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -17,6 +14,8 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -268,7 +267,7 @@ class life {
   leaving how_ = leaving::politely;
   std::string text_;
   std::vector<expected_answer> expected_;
-  std::vector<std::size_t> ends_;                            ///< of the requests, in `text_`
+  std::vector<std::size_t> ends_;                           ///< of the requests, in `text_`
   std::vector<std::pair<std::size_t, std::size_t>> waits_;  ///< where, and for which answer
   std::size_t piece_ = 1;
   std::size_t taken_at_once_ = 1;

@@ -30,16 +30,16 @@ constexpr std::size_t free_of_budget = 64U << 10;
 
 /// What is to be answered to a request.
 struct expected_answer {
-  std::vector<unsigned> statuses;       ///< one of these
-  std::optional<std::string> body;      ///< unless nobody cares
-  bool is_bare = false;                 ///< to HEAD
-  bool is_cut = false;                  ///< the body does not come to its end, and the connection ends with it
-  bool closes = false;                  ///< nothing is answered behind it
-  bool is_old = false;                  ///< the client knows no chunks
-  bool may_lack_room = false;           ///< for the body, so that it may be 503 and the end; `takes_budget` of the replies', and no end
+  std::vector<unsigned> statuses;   ///< one of these
+  std::optional<std::string> body;  ///< unless nobody cares
+  bool is_bare = false;             ///< to HEAD
+  bool is_cut = false;              ///< the body does not come to its end, and the connection ends with it
+  bool closes = false;              ///< nothing is answered behind it
+  bool is_old = false;              ///< the client knows no chunks
+  bool may_lack_room = false;       ///< for the body, so that it may be 503 and the end; `takes_budget` of the replies', and no end
   bool takes_budget = false;
-  bool may_go_ahead = false;            ///< 100 may come before
-  bool is_refusal = false;              ///< of the rest of the connection, which is read nevertheless, so that the client finds this answer
+  bool may_go_ahead = false;  ///< 100 may come before
+  bool is_refusal = false;    ///< of the rest of the connection, which is read nevertheless, so that the client finds this answer
 };
 
 struct request {
@@ -82,12 +82,18 @@ class request_writer {
   }
   std::size_t body_size() {
     switch (random_() % 12) {
-      case 0: return 0;
-      case 1: return most_body;
-      case 2: return most_body + 1 + random_() % 20'000;
-      case 3: return read_before_refusing - 1 + random_() % 3;
-      case 4: return random_() % most_body;
-      default: return random_() % 2'000;
+      case 0:
+        return 0;
+      case 1:
+        return most_body;
+      case 2:
+        return most_body + 1 + random_() % 20'000;
+      case 3:
+        return read_before_refusing - 1 + random_() % 3;
+      case 4:
+        return random_() % most_body;
+      default:
+        return random_() % 2'000;
     }
   }
 
@@ -102,7 +108,8 @@ class request_writer {
     switch (random_() % 11) {
       case 0:
         made.bytes = one_of("\x16\x03\x01 hello", "GET /echo", "GET  /echo HTTP/1.1", "GET /echo HTTP/2.0", "GET /e cho HTTP/1.1", "{}",
-                            "G@T /echo HTTP/1.1\r\nHost: x") + end;
+                            "G@T /echo HTTP/1.1\r\nHost: x") +
+                     end;
         break;
       case 1: {  // of a head that is known to be of HEAD nothing but a head may be answered
         const std::string method = one_of("GET", "HEAD", "POST");
@@ -111,18 +118,23 @@ class request_writer {
         break;
       }
       case 2:
-        made.bytes = good + one_of("Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5",
-                                   "Content-Length: 5\r\nContent-Length: 6", "Content-Length: -1", "Content-Length: +5",
-                                   "Content-Length: 5x", "Content-Length: 0x5", "Content-Length: 5 5",
-                                   "Content-Length: 99999999999999999999") + end + "hello";
+        made.bytes = good +
+                     one_of("Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5",
+                            "Content-Length: 5\r\nContent-Length: 6", "Content-Length: -1", "Content-Length: +5", "Content-Length: 5x",
+                            "Content-Length: 0x5", "Content-Length: 5 5", "Content-Length: 99999999999999999999") +
+                     end + "hello";
         break;
       case 3:
         made.bytes = good + "Transfer-Encoding: " + one_of("gzip", "identity", "chunked, identity", "gzip, chunked", "x", "chunkedd") + end;
         break;
-      case 4: made.bytes = "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"; break;
+      case 4:
+        made.bytes = "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        break;
       case 5:
-        made.bytes = chunked + one_of("zz\r\n", "-1\r\nx", "\r\nabc", "+5\r\nhello\r\n", "0x5\r\nhello\r\n", " 5\r\nhello\r\n",
-                                      "3\r\nabcX\r\n", "3\r\nabcd\r\n", "g\r\n", "3\nabc\r\n") + "0\r\n\r\n";
+        made.bytes = chunked +
+                     one_of("zz\r\n", "-1\r\nx", "\r\nabc", "+5\r\nhello\r\n", "0x5\r\nhello\r\n", " 5\r\nhello\r\n", "3\r\nabcX\r\n",
+                            "3\r\nabcd\r\n", "g\r\n", "3\nabc\r\n") +
+                     "0\r\n\r\n";
         break;
       case 6:
         made.bytes = good + one_of("A : b", ": b", "A b", "A(: b", "Con\ttent: b") + end;
@@ -232,8 +244,11 @@ class request_writer {
         made.bytes += one_of("Connection: close\r\n", "connection: Close\r\n", "Connection: x, close\r\n");
         answer.closes = true;
         break;
-      case 1: made.bytes += "Connection: keep-alive\r\n"; break;
-      default: answer.closes = answer.closes || answer.is_old;
+      case 1:
+        made.bytes += "Connection: keep-alive\r\n";
+        break;
+      default:
+        answer.closes = answer.closes || answer.is_old;
     }
     if (!type.empty()) made.bytes += "Content-Type: " + type + "\r\n";
     if (is_encoded) made.bytes += "Content-Encoding: gzip\r\n";

@@ -1,9 +1,8 @@
 // Random lives of connections, against what HTTP and the documented limits say: which answers come, in which order, and what is left then.
-#include <dirent.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <dirent.h>
 #include <list>
 #include <memory>
 #include <random>
@@ -182,13 +181,20 @@ class story {
   }
   void act(life& who) {
     switch (random_() % 8) {
-      case 0: (void)service_.bodies.doors.open(random_); break;
+      case 0:
+        (void)service_.bodies.doors.open(random_);
+        break;
       case 1:
       case 2:
-      case 3: (void)who.speak(true); break;
+      case 3:
+        (void)who.speak(true);
+        break;
       case 4:
-      case 5: (void)who.listen(); break;
-      default: lane_.poll();
+      case 5:
+        (void)who.listen();
+        break;
+      default:
+        lane_.poll();
     }
   }
   /// Everybody says and hears the rest. False: somebody waits in vain.

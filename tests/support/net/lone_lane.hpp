@@ -2,15 +2,14 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <array>
+#include <cstddef>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdexcept>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <cstddef>
-#include <stdexcept>
 #include <utility>
 
 #include <boost/asio/cancellation_type.hpp>
