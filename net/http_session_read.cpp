@@ -57,8 +57,9 @@ void http_session::on_ready() noexcept {
 /// After something was done: who does the next thing?
 void http_session::go_on() {
   may_leave_ = wants_ == wants::request || wants_ == wants::stream;  // a body that is cut short can be told from a whole one
+  const bool leaves = wants_ == wants::request && is_stopping();  // asked to when it could not: nobody asks again
   const bool reads = wants_ == wants::request || wants_ == wants::head || wants_ == wants::body;
-  if (reads) {
+  if (reads && !leaves) {
     if (may_read_ || (wants_ == wants::request && !bytes_.empty())) local_.sockets.again(*this);
   } else if (wants_ != wants::room) {
     wake();
@@ -133,6 +134,8 @@ void http_session::refuse(refusal_kind kind, std::string sentence, std::string_v
 
 /// The reply for bytes that are over a limit or no request at all.
 http_session::wants http_session::refuse_rest(step why, std::string_view path) {
+  if (!asked_) asked_ = std::make_shared<http_exchange>(shared_.bodies);
+  asked_->method = parser_.method();  // as far as it is known: HEAD is not answered with a body, whatever is wrong with it
   if (why == step::head_too_large) {
     refuse(refusal_kind::body_too_large, "the header is larger than " + std::to_string(shared_.settings.max_header_bytes) + " bytes", path);
   } else if (why == step::frame_too_large) {

@@ -93,6 +93,7 @@ class http_session final : private ready_sockets::client {
   [[nodiscard]] wants finish();
   [[nodiscard]] wants write();
   [[nodiscard]] wants write_rest();
+  [[nodiscard]] bool has_surplus() const;
   [[nodiscard]] wants after_reply();
   [[nodiscard]] http_reply told(std::string_view path, const refusal& why);
   [[nodiscard]] std::optional<std::size_t> send(std::span<const std::string_view> parts);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <utility>
@@ -98,9 +99,16 @@ http_session::wants http_session::write_rest() {
   return after_reply();
 }
 
-/// The client has the whole reply. Bytes nobody read would turn a close into a reset, and the reply might be lost with it.
+/// Whether more has come than the requests that were answered.
+bool http_session::has_surplus() const {
+  int unread = 0;
+  return !bytes_.empty() || (::ioctl(socket_, FIONREAD, &unread) == 0 && unread > 0);
+}
+
+/// The socket has taken the whole reply. Bytes nobody read would turn a close into a reset, and what the client has not taken yet would be
+/// lost with it. A stop may have been asked for since the reply's head was written.
 http_session::wants http_session::after_reply() {
-  if (!keep_alive_) return is_refused_ || !bytes_.empty() ? wants::farewell : wants::nothing;
+  if (!keep_alive_ || is_stopping()) return is_refused_ || has_surplus() ? wants::farewell : wants::nothing;
   rest();
   set_deadline(ended_ + idle_timeout_);
   return wants::request;

@@ -4,11 +4,6 @@
 #include <string>
 
 namespace kvc::net {
-namespace {
-
-constexpr std::size_t longest_hash_text = 64;  // the largest u64 has 20 digits; some writers pad with zeros
-
-}  // namespace
 
 using kind = tape_node::kind;
 
@@ -201,7 +196,7 @@ bool json_handler::string_piece(std::string_view part, bool is_last, error_code&
       if (hash_text_.size() <= longest_hash_text) hash_text_ += part.substr(0, longest_hash_text + 1);
       if (!is_last) return true;
       std::uint64_t bits = 0;
-      const bool is_hash = hash_text_.size() <= longest_hash_text && parse_hash(hash_text_, bits);
+      const bool is_hash = parse_hash(hash_text_, bits);
       if (!is_hash) refuse(refusal_kind::invalid_value);
       if (is_hash) data_.hashes.emplace_back(bits);
       hash_text_.clear();

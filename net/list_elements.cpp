@@ -7,6 +7,7 @@
 namespace kvc::net {
 
 bool parse_hash(std::string_view text, std::uint64_t& value) noexcept {
+  if (text.size() > longest_hash_text) return false;
   int base = 10;
   if (text.starts_with("0x") || text.starts_with("0X")) {
     text.remove_prefix(2);

@@ -8,8 +8,11 @@
 
 namespace kvc::net {
 
+/// The largest u64 has 20 digits; some writers pad with zeros. What is longer is no hash, in any form of a body.
+inline constexpr std::size_t longest_hash_text = 64;
+
 /// Reads a hash written as text: decimal (with a minus sign: an int64 of the same bits) or hexadecimal after `0x`.
-/// False when the text is none of these or does not fit 64 bits. Pure.
+/// False when the text is none of these, too long or does not fit 64 bits. Pure.
 [[nodiscard]] bool parse_hash(std::string_view text, std::uint64_t& value) noexcept;
 
 /// Turns bytes that arrive in pieces into little-endian u32 tokens. One owner; `begin` starts over.
