@@ -10,11 +10,8 @@ namespace kvc::core {
 namespace {
 
 /// Of a packed text: the same for equal texts. Depends on the secret, as clients choose object keys.
-std::uint64_t digest_of(std::string_view bytes, bool is_hex) {
-  return spread(bytes) ^ (is_hex ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
-}
 std::uint64_t digest_of(const packed_text& text) {
-  return digest_of(text.bytes(), text.is_hex());
+  return spread(text.bytes()) ^ (text.is_hex() ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
 }
 
 }  // namespace
@@ -152,7 +149,7 @@ std::optional<blend_table::place> blend_table::match(std::uint32_t scope, std::u
   append_newest(id);
   ++counters_.found;
   const chunk_record& one = chunks_[id];
-  return place{.object = one.object, .object_serial = objects_[one.object].serial, .old_st = one.old_st};
+  return place{.object = one.object, .object_digest = objects_[one.object].digest, .old_st = one.old_st};
 }
 
 void blend_table::append_newest(std::uint32_t id) {
@@ -169,7 +166,7 @@ void blend_table::unlink(std::uint32_t id) {
 }
 
 std::uint64_t blend_table::hash_at(std::uint32_t object) const {
-  return digest_of(objects_[object].text.view(), objects_[object].is_hex);
+  return objects_[object].digest;
 }
 
 std::uint32_t blend_table::find_object(const packed_text& key, std::uint64_t digest) const {
@@ -192,7 +189,7 @@ std::uint32_t blend_table::join_object(const packed_text& key, std::uint64_t dig
     return no_record;
   }
   object_record& fresh = objects_[id];
-  fresh.serial = next_serial_++;
+  fresh.digest = digest;
   fresh.is_hex = key.is_hex();
   fresh.text.assign(key.bytes());
   text_bytes_ += fresh.text.heap_bytes();

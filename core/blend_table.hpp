@@ -50,7 +50,7 @@ class blend_table final : private named_records {
   /// A place where a chunk was found. Numbers are valid until the table changes.
   struct place {
     std::uint32_t object = 0;
-    std::uint64_t object_serial = 0;  ///< of the object key; never given out twice
+    std::uint64_t object_digest = 0;  ///< of the object key's text, also when it goes and comes again
     std::uint64_t old_st = 0;         ///< position of the chunk's first token in the prompt it was published from
   };
 
@@ -98,7 +98,7 @@ class blend_table final : private named_records {
     std::uint32_t newer = no_record;
   };
   struct object_record {
-    std::uint64_t serial = 0;
+    std::uint64_t digest = 0;         ///< of the text, by a secret
     std::uint32_t first = no_record;  ///< its chunks
     bool is_hex = false;              ///< of `packed_text`
     inline_bytes text;
@@ -144,7 +144,6 @@ class blend_table final : private named_records {
   std::map<std::string, std::uint32_t, std::less<>> scopes_by_name_;
   std::uint32_t oldest_ = no_record;
   std::uint32_t newest_ = no_record;
-  std::uint64_t next_serial_ = 1;
   std::size_t text_bytes_ = 0;
   blend_counters counters_;
 };
