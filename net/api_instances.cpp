@@ -57,23 +57,27 @@ void read_metadata(const tape_value& body, const field_place& root, field_faults
                fault_context{"max_length", most_metadata});
     return;
   }
+  // Of a name that comes twice the last value counts, at the place of the first, and what it was before is nobody's fault.
+  std::vector<std::pair<std::string_view, tape_value>> told;
   std::unordered_map<std::string_view, std::size_t, core::text_spread> places;  // of names in the list
   tape_value key = value.length() == 0 ? tape_value() : value.first();
-  // No further than what may be said at all, which `check_length` then tells.
-  for (std::size_t i = 0, bytes = 0; i < value.length() && bytes <= most_text_bytes; ++i) {
+  for (std::size_t i = 0; i < value.length(); ++i) {
     const tape_value each = key.next();
-    if (const auto text = read_text(each, field_place(where, key.text()), faults)) {
-      const auto [known, is_new] = places.emplace(key.text(), server.metadata.size());
-      if (is_new) {
-        server.metadata.emplace_back(key.text(), *text);
-        bytes += key.length() + text->size();
-      } else {  // of a name that comes twice the last value stays, at the place of the first
-        std::string& before = server.metadata[known->second].second;
-        bytes = bytes - before.size() + text->size();
-        before = *text;
-      }
+    const auto [known, is_new] = places.emplace(key.text(), told.size());
+    if (is_new) {
+      told.emplace_back(key.text(), each);
+    } else {
+      told[known->second].second = each;
     }
     if (i + 1 < value.length()) key = each.next();
+  }
+  std::size_t bytes = 0;
+  for (const auto& [name, each] : told) {
+    if (bytes > most_text_bytes) break;  // no further than what may be said at all, which `check_length` then tells
+    const auto text = read_text(each, field_place(where, name), faults);
+    if (!text) continue;
+    server.metadata.emplace_back(name, *text);
+    bytes += name.size() + text->size();
   }
 }
 
