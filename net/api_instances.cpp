@@ -138,28 +138,31 @@ class server_list final : public home_listing {
   std::string text_;  ///< what `out_` writes into
   answer_writer out_;
   std::optional<std::uint64_t> last_;  ///< number of the server that was told of last
+  std::uint64_t newest_ = 0;           ///< behind it nobody is told of: who leaves and comes back meanwhile would be told of twice
 };
 
 asio::awaitable<bool> server_list::write_some(std::string& into, std::size_t bytes) {
   const auto& servers = context().tables.servers.all();
   if (!last_) {
     last_ = 0;  // nobody's
+    newest_ = context().tables.servers.newest();
     out_.object(1);
     out_.key("instances");
     out_.list();
   }
+  const auto is_there = [&](const auto& each) { return each != servers.end() && each->first <= newest_; };
   auto next = servers.upper_bound(*last_);
-  for (std::size_t turn_ends = bytes_per_turn; next != servers.end() && text_.size() < bytes; ++next) {
+  for (std::size_t turn_ends = bytes_per_turn; is_there(next) && text_.size() < bytes; ++next) {
     if (text_.size() >= turn_ends) {
       turn_ends = text_.size() + bytes_per_turn;
       co_await yield_home(context());
       next = servers.upper_bound(*last_);
-      if (next == servers.end()) break;
+      if (!is_there(next)) break;
     }
     write_member(out_, next->second);
     last_ = next->first;
   }
-  const bool is_done = next == servers.end();
+  const bool is_done = !is_there(next);
   if (is_done) {
     out_.end_list();
     out_.end_object();

@@ -23,7 +23,7 @@ namespace kvc::net {
 /// DELETE /instances/{id}.
 [[nodiscard]] http_reply remove_instance_reply(coordinator_tables& tables, std::string_view instance_id);
 /// GET /instances, of any number of servers: in turns of the home lane, and a long list while it is sent. On any lane, `here`. A server
-/// that comes or goes meanwhile may be in it or not.
+/// that goes meanwhile may be in it or not, one that comes is not, and nobody is in it twice.
 [[nodiscard]] asio::awaitable<http_reply> list_instances_reply(coordinator_context& context, lane& here);
 
 }  // namespace kvc::net
