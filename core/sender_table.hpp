@@ -45,7 +45,11 @@ class sender_table {
     return {senders_.back().second, true};
   }
 
-  /// Null when nothing is known of the sender.
+  /// Null when nothing is known of the sender. It has not been heard of by this.
+  [[nodiscard]] State* find(std::string_view id) noexcept {
+    const auto known = by_id_.find(id);
+    return known == by_id_.end() ? nullptr : &known->second->second;
+  }
   [[nodiscard]] const State* find(std::string_view id) const {
     const auto known = by_id_.find(id);
     return known == by_id_.end() ? nullptr : &known->second->second;
