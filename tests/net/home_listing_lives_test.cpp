@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,6 +24,7 @@
 
 #include "net/api_instances.hpp"
 #include "net/api_quota.hpp"
+#include "net/coordinator_metrics.hpp"
 #include "net/http_body.hpp"
 #include "tests/support/net/lone_coordinator.hpp"
 #include "tests/support/setting.hpp"
@@ -69,14 +71,14 @@ class listing_life {
       for (std::uint64_t left = random() % busy; left != 0; --left) change();
     }
     if (at.failure) return "it throws";
-    return complaint(json::parse(text));
+    return complaint(text);
   }
 
  protected:
   virtual void change() = 0;
   virtual void begin() = 0;
   virtual asio::awaitable<net::http_reply> asked() = 0;
-  virtual std::string complaint(const json::value& list) const = 0;
+  virtual std::string complaint(const std::string& text) const = 0;
 
   std::mt19937_64 random;
   test::lone_coordinator at;
@@ -158,7 +160,8 @@ class usage_life final : public listing_life {
     const net::http_request request;
     co_return co_await net::list_usage_reply(at.context, at.home, request);
   }
-  std::string complaint(const json::value& list) const override {
+  std::string complaint(const std::string& text) const override {
+    const json::value list = json::parse(text);
     if (std::llround(list.at("total_gb").to_number<double>() * gib) != static_cast<long long>(total_))
       return "the total is not that of the beginning";
     std::optional<std::string> last;
@@ -187,7 +190,7 @@ class usage_life final : public listing_life {
 };
 
 /// Servers: by id the ports they had since the list was begun, 0 while they were not registered.
-class servers_life final : public listing_life {
+class servers_life : public listing_life {
  public:
   using listing_life::listing_life;
 
@@ -216,7 +219,8 @@ class servers_life final : public listing_life {
     order_at_begin_ = order_;
   }
   asio::awaitable<net::http_reply> asked() override { co_return co_await net::list_instances_reply(at.context, at.home); }
-  std::string complaint(const json::value& list) const override {
+  std::string complaint(const std::string& text) const override {
+    const json::value list = json::parse(text);
     std::vector<std::string> told;
     for (const json::value& each : list.at("instances").as_array()) {
       const std::string id(each.at("instance_id").as_string());
@@ -235,6 +239,27 @@ class servers_life final : public listing_life {
   std::map<std::string, std::set<std::uint16_t>> ports_;
   std::vector<std::string> order_;
   std::vector<std::string> order_at_begin_;
+};
+
+/// The page of metrics, in which no series may be twice: who reads it refuses all of it then, or keeps either.
+class metrics_life final : public servers_life {
+ public:
+  using servers_life::servers_life;
+
+ private:
+  asio::awaitable<net::http_reply> asked() override {
+    net::http_reply reply;
+    reply.body = co_await net::coordinator_metrics(at.context);
+    co_return reply;
+  }
+  std::string complaint(const std::string& text) const override {
+    std::set<std::string> series;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with('#') && !series.insert(line.substr(0, line.rfind(' '))).second) return "twice: " + line;
+    }
+    return series.size() > 50 ? std::string() : "no page of metrics";
+  }
 };
 
 template <class Life>
@@ -256,6 +281,10 @@ BOOST_AUTO_TEST_CASE(usage_is_told_of_every_salt_that_stays) {
 
 BOOST_AUTO_TEST_CASE(servers_are_told_once_each) {
   play_all<servers_life>();
+}
+
+BOOST_AUTO_TEST_CASE(no_series_is_on_the_page_of_metrics_twice) {
+  play_all<metrics_life>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
