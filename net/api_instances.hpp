@@ -5,17 +5,22 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/mp_registry.hpp"
 #include "net/coordinator_context.hpp"
 #include "net/coordinator_tables.hpp"
+#include "net/field_faults.hpp"
 #include "net/http_message.hpp"
 #include "net/json_tree.hpp"
 
 namespace kvc::net {
 
+/// Reads the body of POST /instances; what is wrong is in `faults`. An id that is not named is empty. Pure; takes time by the size of the body.
+void read_instance(const tape_value& body, core::mp_server& into, field_faults& faults);
+
 /// (Contract of all: spec coordinator-api, "Membership and health".) Home lane, and never waiting, but for the list.
 
-/// POST /instances. `random`: two times 64 random bits, for servers that name no id.
-[[nodiscard]] http_reply add_instance_reply(coordinator_tables& tables, const tape_value& body, std::uint64_t high, std::uint64_t low,
+/// POST /instances, read without faults. `high` and `low` are 64 random bits each, for a server that names no id.
+[[nodiscard]] http_reply add_instance_reply(coordinator_tables& tables, core::mp_server server, std::uint64_t high, std::uint64_t low,
                                             std::chrono::steady_clock::time_point now);
 /// PUT /instances/{id}/heartbeat.
 [[nodiscard]] http_reply heartbeat_reply(coordinator_tables& tables, std::string_view instance_id,

@@ -114,7 +114,7 @@ outcome judge_instance(body_judge& judge, const told_value& body) {
 outcome show_instance(net::coordinator_reading& read, std::optional<net::http_reply>& refused) {
   const heard_log quiet;
   net::coordinator_tables tables(net::coordinator_settings{.blend_max_chunks = 1}, 1);
-  net::http_reply reply = net::add_instance_reply(tables, std::get<net::tape_value>(read.what), 1, 2, std::chrono::steady_clock::now());
+  net::http_reply reply = net::add_instance_reply(tables, std::get<core::mp_server>(read.what), 1, 2, std::chrono::steady_clock::now());
   if (reply.status != 200) {
     refused = std::move(reply);
     return {};
@@ -170,7 +170,7 @@ outcome judge_quota(body_judge& judge, const told_value& body) {
 outcome show_quota(net::coordinator_reading& read, std::optional<net::http_reply>& refused) {
   const heard_log quiet;
   net::coordinator_tables tables(net::coordinator_settings{.blend_max_chunks = 1}, 1);
-  net::http_reply reply = net::set_quota_reply(tables, "salt", std::get<net::tape_value>(read.what));
+  net::http_reply reply = net::set_quota_reply(tables, "salt", std::get<net::quota_order>(read.what));
   if (reply.status == 200) return shown_bytes(tables.quotas.find("salt").value());
   if (!tables.quotas.all().empty()) return "refused and set";
   refused = std::move(reply);
@@ -192,7 +192,7 @@ outcome judge_default(body_judge& judge, const told_value& body) {
 outcome show_default(net::coordinator_reading& read, std::optional<net::http_reply>& refused) {
   const heard_log quiet;
   net::coordinator_tables tables(net::coordinator_settings{.blend_max_chunks = 1}, 1);
-  net::http_reply reply = net::set_default_quota_reply(tables, std::get<net::tape_value>(read.what));
+  net::http_reply reply = net::set_default_quota_reply(tables, std::get<net::default_quota_order>(read.what));
   if (reply.status == 200) return tables.quotas.default_limit() ? shown_bytes(*tables.quotas.default_limit()) : "none";
   refused = std::move(reply);
   return {};
