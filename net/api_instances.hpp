@@ -14,7 +14,8 @@
 
 namespace kvc::net {
 
-/// Reads the body of POST /instances; what is wrong is in `faults`. An id that is not named is empty. Pure; takes time by the size of the body.
+/// Reads the body of POST /instances; what is wrong is in `faults`. An id that is not named is empty. Pure; takes time by the size of the
+/// body.
 void read_instance(const tape_value& body, core::mp_server& into, field_faults& faults);
 
 /// (Contract of all: spec coordinator-api, "Membership and health".) Home lane, and never waiting, but for the list.
