@@ -39,7 +39,7 @@ bool blend_query::advance(blend_table& table, std::span<const Token> tokens, std
     for (std::size_t k = 0; k < found; ++k) {
       const std::size_t i = candidates[k];
       const auto place = table.match(*scope, hashes[i], mixed[i]);
-      if (!place || !told_.insert(place->object_serial).second) continue;
+      if (!place || !told_.insert(place->object_digest).second) continue;
       matches_.push_back({.object_key = table.object_key(place->object), .old_st = place->old_st, .cur_st = at_ + i});
     }
     at_ += count;

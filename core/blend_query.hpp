@@ -45,7 +45,7 @@ class blend_query {
   rolling_hash hashes_;
   std::size_t at_ = 0;                             ///< the next window to hash
   std::size_t probe_ = 0;                          ///< the next one to look at: a multiple of the stride
-  boost::unordered_flat_set<std::uint64_t> told_;  ///< serials of the object keys that were found
+  boost::unordered_flat_set<std::uint64_t> told_;  ///< digests of the object keys that were found: a key may go and come again meanwhile
   std::vector<blend_match> matches_;
 };
 

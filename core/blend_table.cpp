@@ -10,11 +10,8 @@ namespace kvc::core {
 namespace {
 
 /// Of a packed text: the same for equal texts. Depends on the secret, as clients choose object keys.
-std::uint64_t digest_of(std::string_view bytes, bool is_hex) {
-  return spread(bytes) ^ (is_hex ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
-}
 std::uint64_t digest_of(const packed_text& text) {
-  return digest_of(text.bytes(), text.is_hex());
+  return spread(text.bytes()) ^ (text.is_hex() ? 0 : polynomial_base);  // any constant: a text and the bytes it spells differ
 }
 
 }  // namespace
@@ -34,7 +31,8 @@ std::size_t blend_table::publish(std::string_view scope, std::span<const Token> 
     return 0;
   }
   if (from >= chunks) return 0;
-  const std::uint32_t in = join_scope(scope);
+  const scope_use used(*this, scope);
+  const std::uint32_t in = used.id;
   const std::size_t end = from + std::min(count, chunks - from);
   std::size_t fresh = 0;
   // The tables are much larger than any cache: the lines of some chunks are fetched while their hashes are worked out.
@@ -57,7 +55,6 @@ std::size_t blend_table::publish(std::string_view scope, std::span<const Token> 
       if (insert(in, next[i], old_st_base + (first + i) * length)) ++fresh;
     }
   }
-  leave_scope(in);
   return fresh;
 }
 
@@ -97,7 +94,13 @@ bool blend_table::insert(std::uint32_t in, const newcomer& one, std::uint64_t ol
     ++counters_.refused_keys;
     return false;
   }
-  const std::uint32_t id = chunks_.take();
+  std::uint32_t id = no_record;
+  try {
+    id = chunks_.take();
+  } catch (...) {
+    leave_object(object_id);
+    throw;
+  }
   if (!index_.add(one.mixed, id)) {
     ++counters_.refused_keys;
     chunks_.give_back(id);
@@ -152,7 +155,7 @@ std::optional<blend_table::place> blend_table::match(std::uint32_t scope, std::u
   append_newest(id);
   ++counters_.found;
   const chunk_record& one = chunks_[id];
-  return place{.object = one.object, .object_serial = objects_[one.object].serial, .old_st = one.old_st};
+  return place{.object = one.object, .object_digest = objects_[one.object].digest, .old_st = one.old_st};
 }
 
 void blend_table::append_newest(std::uint32_t id) {
@@ -169,7 +172,7 @@ void blend_table::unlink(std::uint32_t id) {
 }
 
 std::uint64_t blend_table::hash_at(std::uint32_t object) const {
-  return digest_of(objects_[object].text.view(), objects_[object].is_hex);
+  return objects_[object].digest;
 }
 
 std::uint32_t blend_table::find_object(const packed_text& key, std::uint64_t digest) const {
@@ -187,14 +190,21 @@ std::uint32_t blend_table::find_object(const packed_text& key, std::uint64_t dig
 std::uint32_t blend_table::join_object(const packed_text& key, std::uint64_t digest) {
   if (const std::uint32_t known = find_object(key, digest); known != no_record) return known;
   const std::uint32_t id = objects_.take();
-  if (!objects_by_text_.add(digest, id, *this)) {
+  object_record& fresh = objects_[id];
+  bool is_added = false;
+  try {
+    fresh.digest = digest;
+    fresh.is_hex = key.is_hex();
+    fresh.text.assign(key.bytes());
+    is_added = objects_by_text_.add(digest, id, *this);
+  } catch (...) {
+    objects_.give_back(id);
+    throw;
+  }
+  if (!is_added) {
     objects_.give_back(id);
     return no_record;
   }
-  object_record& fresh = objects_[id];
-  fresh.serial = next_serial_++;
-  fresh.is_hex = key.is_hex();
-  fresh.text.assign(key.bytes());
   text_bytes_ += fresh.text.heap_bytes();
   return id;
 }
@@ -225,20 +235,21 @@ std::uint32_t blend_table::join_scope(std::string_view name) {
     ++scopes_[known->second].chunks;
     return known->second;
   }
-  std::uint32_t id = static_cast<std::uint32_t>(scopes_.size());
   if (free_scopes_.empty()) {
+    if (free_scopes_.capacity() <= scopes_.size()) free_scopes_.reserve(2 * scopes_.size() + 1);  // so that `leave_scope` throws nothing
     scopes_.emplace_back();
-  } else {
-    id = free_scopes_.back();
-    free_scopes_.pop_back();
+    free_scopes_.push_back(static_cast<std::uint32_t>(scopes_.size() - 1));
   }
-  scopes_[id] = {.name = std::string(name), .chunks = 1};
+  const std::uint32_t id = free_scopes_.back();
+  std::string copy(name);
   scopes_by_name_.emplace(name, id);
+  free_scopes_.pop_back();
+  scopes_[id] = {.name = std::move(copy), .chunks = 1};
   text_bytes_ += 2 * name.size();
   return id;
 }
 
-void blend_table::leave_scope(std::uint32_t id) {
+void blend_table::leave_scope(std::uint32_t id) noexcept {
   if (--scopes_[id].chunks != 0) return;
   text_bytes_ -= 2 * scopes_[id].name.size();
   scopes_by_name_.erase(scopes_[id].name);

@@ -50,7 +50,7 @@ class blend_table final : private named_records {
   /// A place where a chunk was found. Numbers are valid until the table changes.
   struct place {
     std::uint32_t object = 0;
-    std::uint64_t object_serial = 0;  ///< of the object key; never given out twice
+    std::uint64_t object_digest = 0;  ///< of the object key's text, also when it goes and comes again
     std::uint64_t old_st = 0;         ///< position of the chunk's first token in the prompt it was published from
   };
 
@@ -58,7 +58,7 @@ class blend_table final : private named_records {
 
   /// Publishes chunks `from` to `from` + `count` of a range: chunk i is `object_keys[i]`, at `old_st_base` + i times the length. A tail
   /// shorter than a chunk does not count; if then chunks and keys differ in number, the range is skipped (counted when `from` is 0).
-  /// Answers how many fingerprints are new. Some 200 ns per chunk.
+  /// Answers how many fingerprints are new. What is thrown on the way leaves whole chunks behind. Some 200 ns per chunk.
   template <token_value Token>
   std::size_t publish(std::string_view scope, std::span<const Token> tokens, std::span<const std::string_view> object_keys,
                       std::uint64_t old_st_base, std::size_t from = 0, std::size_t count = no_record);
@@ -98,7 +98,7 @@ class blend_table final : private named_records {
     std::uint32_t newer = no_record;
   };
   struct object_record {
-    std::uint64_t serial = 0;
+    std::uint64_t digest = 0;         ///< of the text, by a secret
     std::uint32_t first = no_record;  ///< its chunks
     bool is_hex = false;              ///< of `packed_text`
     inline_bytes text;
@@ -131,7 +131,17 @@ class blend_table final : private named_records {
   [[nodiscard]] std::uint32_t join_object(const packed_text& key, std::uint64_t digest);
   void leave_object(std::uint32_t id);
   [[nodiscard]] std::uint32_t join_scope(std::string_view name);
-  void leave_scope(std::uint32_t id);
+  void leave_scope(std::uint32_t id) noexcept;
+  /// A scope that counts as used for as long as this lives.
+  struct scope_use {
+    scope_use(blend_table& in, std::string_view name) : table(in), id(in.join_scope(name)) {}
+    ~scope_use() { table.leave_scope(id); }
+    scope_use(const scope_use&) = delete;
+    scope_use& operator=(const scope_use&) = delete;
+
+    blend_table& table;
+    const std::uint32_t id;
+  };
 
   options options_;
   std::uint64_t spread_;  ///< odd, secret
@@ -144,7 +154,6 @@ class blend_table final : private named_records {
   std::map<std::string, std::uint32_t, std::less<>> scopes_by_name_;
   std::uint32_t oldest_ = no_record;
   std::uint32_t newest_ = no_record;
-  std::uint64_t next_serial_ = 1;
   std::size_t text_bytes_ = 0;
   blend_counters counters_;
 };

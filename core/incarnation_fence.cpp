@@ -10,6 +10,15 @@ incarnation_fence::verdict incarnation_fence::admit(std::string_view instance_id
   return seen;
 }
 
+void incarnation_fence::take_back(std::string_view instance_id, std::uint64_t incarnation, seqno number) noexcept {
+  state* const from = senders_.find(instance_id);
+  if (from == nullptr || from->incarnation != incarnation || number.get() > from->newest) return;
+  const std::uint64_t age = from->newest - number.get();
+  if (age >= window) return;
+  from->seen &= ~(std::uint64_t{1} << age);
+  if (number.get() > from->first) ++counts_.skipped;
+}
+
 incarnation_fence::verdict incarnation_fence::judge(state& from, std::uint64_t incarnation, std::uint64_t number) {
   if (incarnation < from.incarnation) return verdict::stale;
   if (incarnation > from.incarnation) {

@@ -47,6 +47,8 @@ class incarnation_fence {
 
   /// A batch has come; it counts as applied when the answer says so.
   [[nodiscard]] verdict admit(std::string_view instance_id, std::uint64_t incarnation, seqno number);
+  /// What was admitted could not be applied to its end: it counts as skipped, and is applied when it comes again.
+  void take_back(std::string_view instance_id, std::uint64_t incarnation, seqno number) noexcept;
 
   [[nodiscard]] const counters& counts() const noexcept { return counts_; }
   [[nodiscard]] std::size_t size() const noexcept { return senders_.size(); }

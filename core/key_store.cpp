@@ -27,18 +27,30 @@ result<std::uint32_t> key_store::add(const object_key& key, std::uint64_t digest
     layouts_.leave(*layout);
     return make_error_code(errc::keys_exhausted);
   }
-  const std::uint32_t id = records_.take();
-  if (!by_digest_.add(digest, id, *this)) {
-    records_.give_back(id);
+  std::uint32_t id = no_record;
+  std::uint32_t salt = no_record;
+  const auto take_back = [&]() noexcept {
+    if (salt != no_record) salts_.leave_if_empty(salt);
+    if (id != no_record) records_.give_back(id);
     layouts_.leave(*layout);
-    return make_error_code(errc::keys_exhausted);
+  };
+  try {
+    id = records_.take();
+    salt = salts_.join(key.salt);
+    tracked_key& fresh = records_[id];
+    fresh.hash.assign(key.hash);
+    fresh.layout = *layout & most_layouts;
+    fresh.salt = salt;
+    if (!by_digest_.add(digest, id, *this)) {
+      take_back();
+      return make_error_code(errc::keys_exhausted);
+    }
+  } catch (...) {
+    take_back();
+    throw;
   }
-  tracked_key& fresh = records_[id];
-  fresh.hash.assign(key.hash);
-  fresh.layout = *layout & most_layouts;
-  fresh.salt = salts_.join(key.salt);
-  ++salts_[fresh.salt].keys;
-  heap_bytes_ += fresh.hash.heap_bytes();
+  ++salts_[salt].keys;
+  heap_bytes_ += records_[id].hash.heap_bytes();
   return id;
 }
 

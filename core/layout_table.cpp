@@ -1,5 +1,7 @@
 #include "core/layout_table.hpp"
 
+#include <utility>
+
 namespace kvc::core {
 
 result<std::uint32_t> layout_table::join(const object_key& key) {
@@ -10,14 +12,17 @@ result<std::uint32_t> layout_table::join(const object_key& key) {
     return matches(id, key);
   });
   if (!is_known) {
-    id = free_.empty() ? static_cast<std::uint32_t>(layouts_.size()) : free_.back();
-    if (!by_digest_.add(hash, id, *this)) return make_error_code(errc::keys_exhausted);
+    // What may throw comes first: then nothing has changed.
     if (free_.empty()) {
+      if (free_.capacity() <= layouts_.size()) free_.reserve(2 * layouts_.size() + 1);  // so that `leave` throws nothing
       layouts_.emplace_back();
-    } else {
-      free_.pop_back();
+      free_.push_back(static_cast<std::uint32_t>(layouts_.size() - 1));
     }
-    layouts_[id] = {.model = std::string(key.model),
+    id = free_.back();
+    std::string model(key.model);
+    if (!by_digest_.add(hash, id, *this)) return make_error_code(errc::keys_exhausted);
+    free_.pop_back();
+    layouts_[id] = {.model = std::move(model),
                     .kv_rank = key.kv_rank,
                     .object_group = key.object_group,
                     .keys = 0,
@@ -28,7 +33,7 @@ result<std::uint32_t> layout_table::join(const object_key& key) {
   return id;
 }
 
-void layout_table::leave(std::uint32_t id) {
+void layout_table::leave(std::uint32_t id) noexcept {
   if (--layouts_[id].keys != 0) return;
   by_digest_.remove(hash_at(id), id);
   text_bytes_ -= layouts_[id].model.size();

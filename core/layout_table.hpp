@@ -16,10 +16,10 @@ namespace kvc::core {
 /// Pure; one lane.
 class layout_table final : private named_records {
  public:
-  /// The number of the layout of `key`, which is used by one more key now. Errors: `keys_exhausted`.
+  /// The number of the layout of `key`, which is used by one more key now. Errors: `keys_exhausted`. What it throws changes nothing.
   [[nodiscard]] result<std::uint32_t> join(const object_key& key);
   /// One key less uses it; with the last one the layout goes.
-  void leave(std::uint32_t id);
+  void leave(std::uint32_t id) noexcept;
 
   [[nodiscard]] bool matches(std::uint32_t id, const object_key& key) const noexcept {
     const layout& one = layouts_[id];

@@ -33,18 +33,26 @@ result<bool> mp_registry::add(mp_server server, time_point now, std::chrono::sys
   if (is_too_much || (before == nullptr && members_.size() >= limits_.servers)) {
     return {boost::system::in_place_error, make_error_code(errc::servers_exhausted)};
   }
-  text_bytes_ = text_bytes_ - freed + bytes;
   mp_member fresh{.server = std::move(server), .registered_at = wall, .heard_at = now};
-  if (const auto known = by_id_.find(fresh.server.instance_id); known != by_id_.end()) {
+  const auto known = by_id_.find(fresh.server.instance_id);
+  if (known != by_id_.end()) {
     const place where = known->second;
-    by_id_.erase(known);  // its key is a view of the text that is replaced now
+    auto entry = by_id_.extract(known);  // its key is a view of the text that is replaced now
     where->second = std::move(fresh);
-    by_id_.emplace(where->second.server.instance_id, where);
-    return true;
+    entry.key() = where->second.server.instance_id;
+    by_id_.insert(std::move(entry));  // as many as before, so that nothing is allocated
+  } else {
+    const place last = members_.emplace_hint(members_.end(), numbers_ + 1, std::move(fresh));
+    try {
+      by_id_.emplace(last->second.server.instance_id, last);
+    } catch (...) {
+      members_.erase(last);
+      throw;
+    }
+    ++numbers_;
   }
-  const place last = members_.emplace_hint(members_.end(), ++numbers_, std::move(fresh));
-  by_id_.emplace(last->second.server.instance_id, last);
-  return false;
+  text_bytes_ = text_bytes_ - freed + bytes;
+  return before != nullptr;
 }
 
 bool mp_registry::heartbeat(std::string_view instance_id, time_point now) {

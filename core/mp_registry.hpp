@@ -54,7 +54,7 @@ class mp_registry {
   explicit mp_registry(const limits& with) : limits_(with) {}
 
   /// True when a registration was replaced. Errors: `servers_exhausted`, when there are too many or they say too much; then nothing
-  /// changes.
+  /// changes, and neither does it when something is thrown.
   [[nodiscard]] result<bool> add(mp_server server, time_point now, std::chrono::system_clock::time_point wall);
   /// False: unknown, the server has to register again.
   bool heartbeat(std::string_view instance_id, time_point now);
@@ -70,6 +70,8 @@ class mp_registry {
   /// In order of first registration, by a number that is a server's as long as it stays, and nobody else's afterwards: who goes through
   /// them in several turns finds its place again.
   [[nodiscard]] const std::map<std::uint64_t, mp_member>& all() const noexcept { return members_; }
+  /// The number given out last; whoever comes from now on has a higher one, as has who leaves and comes back.
+  [[nodiscard]] std::uint64_t newest() const noexcept { return numbers_; }
 
  private:
   using place = std::map<std::uint64_t, mp_member>::iterator;

@@ -35,8 +35,8 @@ result<void> quota_table::set(std::string_view salt, double limit_bytes) {
     return {};
   }
   if (quotas_.size() >= limits_.quotas || salt_bytes_ + salt.size() > limits_.salt_bytes) return make_error_code(errc::quotas_exhausted);
-  salt_bytes_ += salt.size();
   quotas_.emplace(salt, limit_bytes);
+  salt_bytes_ += salt.size();
   return {};
 }
 

@@ -36,10 +36,10 @@ class salt_table {
  public:
   /// `no_record` when the salt has no keys.
   [[nodiscard]] std::uint32_t find(std::string_view name) const;
-  /// The number of the salt, which the caller gives a key now.
+  /// The number of the salt, which the caller gives a key now, or else lets go by `leave_if_empty`. What it throws changes nothing.
   [[nodiscard]] std::uint32_t join(std::string_view name);
   /// The salt has lost a key; with the last one it goes.
-  void leave_if_empty(std::uint32_t id);
+  void leave_if_empty(std::uint32_t id) noexcept;
 
   [[nodiscard]] salt_state& operator[](std::uint32_t id) noexcept { return salts_[id]; }
   [[nodiscard]] const salt_state& operator[](std::uint32_t id) const noexcept { return salts_[id]; }

@@ -26,7 +26,8 @@ class sender_table {
 
   explicit sender_table(const limits& with) : limits_(with) {}
 
-  /// The sender's state, and whether it is a fresh one. The sender has been heard of now. Valid until another one is heard of.
+  /// The sender's state, and whether it is a fresh one. The sender has been heard of now. Valid until another one is heard of. Where
+  /// something is thrown, the sender is as unknown as before.
   [[nodiscard]] std::pair<State&, bool> hear(std::string_view id) {
     if (const auto known = by_id_.find(id); known != by_id_.end()) {
       senders_.splice(senders_.end(), senders_, known->second);
@@ -34,12 +35,21 @@ class sender_table {
     }
     while (!senders_.empty() && (senders_.size() >= limits_.senders || id_bytes_ + id.size() > limits_.id_bytes)) forget_silent();
     senders_.emplace_back(std::string(id), State{});
-    by_id_.emplace(senders_.back().first, std::prev(senders_.end()));
+    try {
+      by_id_.emplace(senders_.back().first, std::prev(senders_.end()));
+    } catch (...) {
+      senders_.pop_back();
+      throw;
+    }
     id_bytes_ += id.size();
     return {senders_.back().second, true};
   }
 
-  /// Null when nothing is known of the sender.
+  /// Null when nothing is known of the sender. It has not been heard of by this.
+  [[nodiscard]] State* find(std::string_view id) noexcept {
+    const auto known = by_id_.find(id);
+    return known == by_id_.end() ? nullptr : &known->second->second;
+  }
   [[nodiscard]] const State* find(std::string_view id) const {
     const auto known = by_id_.find(id);
     return known == by_id_.end() ? nullptr : &known->second->second;

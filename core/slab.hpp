@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "core/large_page.hpp"
@@ -39,11 +40,16 @@ class slab {
     return made_++;
   }
 
-  /// The record loses what it holds; its number may be given out again.
-  void give_back(std::uint32_t id) {
-    if (free_ / numbers_per_page == free_pages_.size()) free_pages_.push_back(std::make_unique_for_overwrite<number_page>());
+  /// The record loses what it holds; its number may be given out again, unless there is no memory to remember it by.
+  void give_back(std::uint32_t id) noexcept {
     std::destroy_at(&at(id));
     std::construct_at(&at(id));
+    try {
+      if (free_ / numbers_per_page == free_pages_.size()) free_pages_.push_back(std::make_unique_for_overwrite<number_page>());
+    } catch (const std::bad_alloc&) {
+      ++lost_;
+      return;
+    }
     free_at(free_++) = id;
   }
 
@@ -51,7 +57,7 @@ class slab {
   [[nodiscard]] const Record& operator[](std::uint32_t id) const noexcept { return at(id); }
   void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(&at(id), 1); }
 
-  [[nodiscard]] std::size_t size() const noexcept { return made_ - free_; }
+  [[nodiscard]] std::size_t size() const noexcept { return made_ - free_ - lost_; }
   /// One past the highest number that was ever given out. A number that is not in use leads to a record in its initial state.
   [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
   /// Bytes taken from the system for records and their numbers.
@@ -71,6 +77,7 @@ class slab {
   std::vector<large_page> pages_;
   std::vector<std::unique_ptr<number_page>> free_pages_;  ///< of numbers to be used again; a list in one piece would stall while it grows
   std::size_t free_ = 0;                                  ///< how many
+  std::size_t lost_ = 0;                                  ///< numbers that could not be remembered
   std::uint32_t made_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -98,10 +99,14 @@ asio::awaitable<relayed> relay(coordinator_context& context, std::string_view in
                           as_duration(context.settings.call_timeout), latest};
   context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
   const std::stop_callback on_leaving(client_left, [call] {
-    asio::post(call->unwanted.get_executor(), [call] {
-      call->is_unwanted = true;
-      call->unwanted.cancel();
-    });
+    try {
+      asio::post(call->unwanted.get_executor(), [call] {
+        call->is_unwanted = true;
+        call->unwanted.cancel();
+      });
+    } catch (const std::bad_alloc&) {
+      // Who asks for a stop cannot be told, and nothing may leave here. The call ends by its deadline.
+    }
   });
   error_code woken;
   if (!call->is_over) co_await call->over.async_wait(asio::redirect_error(asio::use_awaitable, woken));

@@ -143,28 +143,34 @@ http_reply default_reply(const core::quota_table& quotas) {
 
 }  // namespace
 
-http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment, const tape_value& body) {
-  field_faults faults;
+void read_quota(const tape_value& body, quota_order& into, field_faults& faults) {
   const field_place root("body");
-  std::optional<double> limit;
-  std::optional<core::cache_tier> tier;
-  if (check_object(body, root, faults)) {
-    if (const auto value = require_member(body, "limit_gb", root, faults))
-      limit = read_limit(*value, field_place(root, "limit_gb"), faults);
-    tier = read_body_tier(body, root, faults);
+  if (!check_object(body, root, faults)) return;
+  if (const auto value = require_member(body, "limit_gb", root, faults)) {
+    into.limit_gib = read_limit(*value, field_place(root, "limit_gb"), faults).value_or(0);
   }
-  if (!faults.empty()) return faults_reply(faults);
-  if (*tier != core::cache_tier::l2) return wrong_tier_reply(*tier);
-  const core::result<double> bytes = core::quota_bytes_of_gib(*limit);
+  into.tier = read_body_tier(body, root, faults).value_or(core::cache_tier::l2);
+}
+
+void read_default_quota(const tape_value& body, default_quota_order& into, field_faults& faults) {
+  const field_place root("body");
+  if (!check_object(body, root, faults)) return;
+  const auto value = require_member(body, "default_limit_gb", root, faults);
+  if (value && value->has_value()) into.limit_gib = read_limit(*value, field_place(root, "default_limit_gb"), faults);
+}
+
+http_reply set_quota_reply(coordinator_tables& tables, std::string_view segment, const quota_order& wanted) {
+  if (wanted.tier != core::cache_tier::l2) return wrong_tier_reply(wanted.tier);
+  const core::result<double> bytes = core::quota_bytes_of_gib(wanted.limit_gib);
   if (!bytes) return error_reply(400, invalid_limit);
   const std::string_view salt = core::salt_of_segment(segment);
   const std::optional<double> before = tables.quotas.find(salt);
   const core::result<void> set = tables.quotas.set(salt, *bytes);
   if (!set) return overloaded_reply(set.error().message());
   if (before != *bytes) {  // clients may say the same every minute
-    log::info(log::module::fleet, "quota set", {{"cache_salt", label_text(salt)}, {"limit_gb", shown(*limit)}});
+    log::info(log::module::fleet, "quota set", {{"cache_salt", label_text(salt)}, {"limit_gb", shown(wanted.limit_gib)}});
   }
-  return changed(salt, *limit, "ok");
+  return changed(salt, wanted.limit_gib, "ok");
 }
 
 http_reply read_usage_reply(const coordinator_tables& tables, std::string_view segment, const http_request& request) {
@@ -187,22 +193,13 @@ http_reply read_default_quota_reply(const coordinator_tables& tables) {
   return default_reply(tables.quotas);
 }
 
-http_reply set_default_quota_reply(coordinator_tables& tables, const tape_value& body) {
-  field_faults faults;
-  const field_place root("body");
+http_reply set_default_quota_reply(coordinator_tables& tables, const default_quota_order& wanted) {
   std::optional<double> bytes;
-  if (check_object(body, root, faults)) {
-    const auto value = require_member(body, "default_limit_gb", root, faults);
-    if (value && value->has_value()) {
-      const std::optional<double> limit = read_limit(*value, field_place(root, "default_limit_gb"), faults);
-      if (limit) {
-        const core::result<double> whole = core::quota_bytes_of_gib(*limit);
-        if (!whole) return error_reply(400, invalid_limit);
-        bytes = *whole;
-      }
-    }
+  if (wanted.limit_gib) {
+    const core::result<double> whole = core::quota_bytes_of_gib(*wanted.limit_gib);
+    if (!whole) return error_reply(400, invalid_limit);
+    bytes = *whole;
   }
-  if (!faults.empty()) return faults_reply(faults);
   const std::optional<double> before = tables.quotas.default_limit();
   tables.quotas.set_default_limit(bytes);
   if (before != bytes) {

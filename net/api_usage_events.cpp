@@ -80,7 +80,13 @@ asio::awaitable<admitted> apply_batches(coordinator_context& context, const even
       ++counts.stale;
     } else {
       ++counts.applied;
-      co_await apply_slices(context, each.events, left);
+      try {
+        co_await apply_slices(context, each.events, left);
+      } catch (...) {
+        // As for want of memory. Its sender is told that it failed; sent again, it must not be taken for one that came before.
+        context.tables.fence.take_back(each.instance_id, each.incarnation, each.number);
+        throw;
+      }
     }
   }
   co_return counts;

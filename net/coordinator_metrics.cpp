@@ -78,10 +78,11 @@ asio::awaitable<void> write_servers(exposition& page, coordinator_context& conte
   page.family("kvc_coordinator_heartbeat_age_seconds", "Time since a server was heard of", "gauge");
   const auto& servers = tables.servers.all();
   std::uint64_t last = 0;  // nobody's number
+  const std::uint64_t newest = tables.servers.newest();  // who leaves and comes back meanwhile would have two lines
   for (std::size_t rows = 0; rows < most_metric_rows; ++rows) {
     if (rows != 0 && rows % rows_per_turn == 0) co_await yield_home(context);
     const auto each = servers.upper_bound(last);
-    if (each == servers.end()) break;
+    if (each == servers.end() || each->first > newest) break;
     last = each->first;
     // The clock is read after the turn was given away: a server may have been heard of meanwhile.
     const std::chrono::duration<double> age = std::chrono::steady_clock::now() - each->second.heard_at;

@@ -1,5 +1,6 @@
 #include "net/coordinator_reading.hpp"
 
+#include "net/api_instances.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/coordinator_tier.hpp"
 #include "net/usage_scan.hpp"
@@ -34,6 +35,15 @@ std::optional<http_reply> read_coordinator_body(coordinator_endpoint asked, std:
   const tape_value root = into.tree.root();
   field_faults faults;
   switch (asked) {
+    case add_instance:
+      read_instance(root, into.what.emplace<core::mp_server>(), faults);
+      break;
+    case set_quota:
+      read_quota(root, into.what.emplace<quota_order>(), faults);
+      break;
+    case set_default_quota:
+      net::read_default_quota(root, into.what.emplace<default_quota_order>(), faults);
+      break;
     case usage_events: {
       auto& batch = into.what.emplace<usage_batch>();
       read_usage_batch(root, batch, faults);
@@ -56,7 +66,7 @@ std::optional<http_reply> read_coordinator_body(coordinator_endpoint asked, std:
       read_prefetch(root, into.what.emplace<prefetch_order>(), faults);
       break;
     default:
-      into.what = root;
+      break;  // the others have no body
   }
   if (faults.empty()) return std::nullopt;
   return faults_reply(faults);

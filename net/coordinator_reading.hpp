@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/mp_registry.hpp"
 #include "net/api_prefetch.hpp"
+#include "net/api_quota.hpp"
 #include "net/blend_reading.hpp"
 #include "net/coordinator_router.hpp"
 #include "net/event_batches.hpp"
@@ -20,8 +22,10 @@ namespace kvc::net {
 /// What a body says. Views of the body, and of the tree.
 struct coordinator_reading {
   json_tree tree;
-  /// By endpoint; a value of the tree where the endpoint reads it by itself, since it is short.
-  std::variant<tape_value, usage_batch, event_batches, std::vector<chunk_range>, removal_request, match_request, prefetch_order> what;
+  /// By endpoint.
+  std::variant<std::monostate, core::mp_server, quota_order, default_quota_order, usage_batch, event_batches, std::vector<chunk_range>,
+               removal_request, match_request, prefetch_order>
+      what;
 };
 
 /// Reads the body of a request to `asked`, which has one; absent is a fault. The reply when something is wrong with it. The body outlives

@@ -110,16 +110,16 @@ asio::awaitable<http_reply> pass_on_prefetch(coordinator_context& context, lane&
   co_return reply;
 }
 
-/// Home lane. `body` is present where the endpoint has one.
+/// Home lane.
 http_reply answer_short(coordinator_context& context, const coordinator_routed& found, const http_request& request,
-                        const tape_value& body) {
+                        coordinator_reading& read) {
   coordinator_tables& tables = context.tables;
   const std::string_view segment = found.segments[0];
   switch (found.route->endpoint) {
     case add_instance: {
       const std::uint64_t high = context.random();
       const std::uint64_t low = context.random();
-      return add_instance_reply(tables, body, high, low, steady::now());
+      return add_instance_reply(tables, std::get<core::mp_server>(std::move(read.what)), high, low, steady::now());
     }
     case remove_instance:
       return remove_instance_reply(tables, segment);
@@ -128,13 +128,13 @@ http_reply answer_short(coordinator_context& context, const coordinator_routed& 
     case read_usage:
       return read_usage_reply(tables, segment, request);
     case set_quota:
-      return set_quota_reply(tables, segment, body);
+      return set_quota_reply(tables, segment, std::get<quota_order>(read.what));
     case remove_quota:
       return remove_quota_reply(tables, segment, request);
     case read_default_quota:
       return read_default_quota_reply(tables);
     case set_default_quota:
-      return set_default_quota_reply(tables, body);
+      return set_default_quota_reply(tables, std::get<default_quota_order>(read.what));
     default:
       return no_route_reply({});  // not reached: everything else is waited for
   }
@@ -146,8 +146,8 @@ bool changes_quotas(coordinator_endpoint asked) {
 
 /// The same; and what changes quotas is on the disk before the answer says so.
 asio::awaitable<http_reply> answer_short_later(coordinator_context& context, const coordinator_routed& found, const http_request& request,
-                                               tape_value body) {
-  http_reply reply = answer_short(context, found, request, body);
+                                               coordinator_reading& read) {
+  http_reply reply = answer_short(context, found, request, read);
   if (!changes_quotas(found.route->endpoint) || !is_success(reply.status)) co_return reply;
   const auto failed = co_await context.saved_quotas.save(context.tables.quotas);
   if (!failed) co_return reply;
@@ -185,7 +185,7 @@ asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, 
       reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
       break;
     default:
-      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, std::get<tape_value>(read.what)); });
+      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, read); });
   }
   co_return reply;
 }
@@ -263,12 +263,12 @@ http_reply coordinator_service::answer_now(lane&, const http_request& request, c
   coordinator_context& context = state_->context;
   const coordinator_routed found = find_coordinator_route(request.method, request.path);
   const coordinator_endpoint asked = found.route->endpoint;
-  if (!has_body(asked)) return answer_short(context, found, request, tape_value());
   coordinator_reading read;
+  if (!has_body(asked)) return answer_short(context, found, request, read);
   if (auto refused = read_coordinator_body(asked, request.body, read)) return *std::move(refused);
   if (asked == usage_events) return record_usage_events_now(context, std::get<usage_batch>(read.what));
   if (asked == publish_chunks) return publish_chunks_now(context, std::get<std::vector<chunk_range>>(read.what));
-  return answer_short(context, found, request, std::get<tape_value>(read.what));
+  return answer_short(context, found, request, read);
 }
 
 asio::awaitable<http_reply> coordinator_service::answer(lane& here, const http_request& request, const http_plan&) {

@@ -21,15 +21,15 @@ constexpr whole_range from_one{.least = 1, .most = std::numeric_limits<std::int6
 void read_entry(const tape_value& value, const field_place& where, event_kind kind, event_batches& into, event_batch& batch,
                 field_faults& faults) {
   if (!check_object(value, where, faults)) return;
-  const auto key_value = require_member(value, "key", where, faults);
-  if (!key_value) return;
-  const auto key = read_object_key(*key_value, field_place(where, "key"), into.room, faults);
+  std::optional<core::object_key> key;
+  if (const auto told = require_member(value, "key", where, faults)) {
+    key = read_object_key(*told, field_place(where, "key"), into.room, faults);
+  }
   std::optional<std::int64_t> bytes = 0;
   const tape_value size = find_member(value, "size_bytes");
-  if (size.has_value() || kind == event_kind::store) {
-    const auto required = require_member(value, "size_bytes", where, faults);
-    if (!required) return;
-    bytes = read_whole(*required, field_place(where, "size_bytes"), faults, from_zero);
+  if (size.has_value() || kind == event_kind::store) {  // only a store has to tell it
+    const auto told = require_member(value, "size_bytes", where, faults);
+    bytes = told ? read_whole(*told, field_place(where, "size_bytes"), faults, from_zero) : std::nullopt;
   }
   if (key && bytes) batch.events.push_back({.what = kind, .key = *key, .bytes = static_cast<std::uint64_t>(*bytes)});
 }

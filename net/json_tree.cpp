@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -107,6 +108,11 @@ struct tree_handler {
   }
 };
 
+/// Whether a letter may belong to a number or a word: one that stands beside a word makes another one of it, which is none.
+bool is_of_word(char each) {
+  return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '+' || each == '-' || each == '.';
+}
+
 /// The text with numbers too large for any double in place of the bare words that are numbers to the clients' library and to no standard;
 /// as it was when there are none.
 std::string with_words_as_numbers(std::string_view text) {
@@ -117,12 +123,15 @@ std::string with_words_as_numbers(std::string_view text) {
     const auto* const word =
         in_string ? words.end() : std::ranges::find_if(words, [&](std::string_view each) { return text.substr(i).starts_with(each); });
     if (word != words.end()) {
-      out.append(word->starts_with('-') ? "-1e999" : "1e999");
-      i += word->size();
+      const std::size_t end = i + word->size();
+      const bool is_alone = (i == 0 || !is_of_word(text[i - 1])) && (end == text.size() || !is_of_word(text[end]));
+      out.append(!is_alone ? *word : word->starts_with('-') ? "-1e999" : "1e999");
+      i = end;
       continue;
     }
-    if (in_string && text[i] == '\\' && i + 1 < text.size()) out += text[i++];
-    if (text[i] == '"') in_string = !in_string;
+    const bool is_escape = in_string && text[i] == '\\' && i + 1 < text.size();
+    if (is_escape) out += text[i++];
+    if (text[i] == '"' && !is_escape) in_string = !in_string;
     out += text[i++];
   }
   return out;

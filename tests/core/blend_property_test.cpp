@@ -48,15 +48,65 @@ struct blend_model {
     chunks.push_back(one);
     return true;
   }
+  std::size_t remove(const std::string& key) {
+    return std::erase_if(chunks, [&](const chunk& each) { return each.key == key; });
+  }
   std::vector<blend_match> match(const std::string& scope, const tokens& prompt, std::size_t length, std::size_t stride) {
     std::vector<blend_match> found;
-    std::set<std::string> told;
-    for (std::size_t at = 0; at + length <= prompt.size(); at += stride) {
+    match_some(scope, prompt, length, stride, 0, prompt.size(), found);
+    return found;
+  }
+  /// The part of it from one offset to another, behind what was found before.
+  void match_some(const std::string& scope, const tokens& prompt, std::size_t length, std::size_t stride, std::size_t from, std::size_t to,
+                  std::vector<blend_match>& found) {
+    for (std::size_t at = 0; at + length <= prompt.size() && at < to; at += stride) {
+      if (at < from) continue;
       const auto first = prompt.begin() + static_cast<std::ptrdiff_t>(at);
       if (!use(scope, tokens(first, first + static_cast<std::ptrdiff_t>(length)))) continue;
-      if (told.insert(chunks.back().key).second) found.push_back({chunks.back().key, chunks.back().old_st, at});
+      const auto is_told = [&](const blend_match& each) { return each.object_key == chunks.back().key; };
+      if (std::ranges::none_of(found, is_told)) found.push_back({chunks.back().key, chunks.back().old_st, at});
     }
-    return found;
+  }
+};
+
+/// A directory and its model, to which the same happens.
+struct twin_directories {
+  std::mt19937_64 random;
+  std::size_t length = 1 + random() % 6;
+  blend_model model{.chunks = {}, .most = 1 + random() % 20};
+  blend_table table{{.chunk_tokens = length, .most_chunks = model.most, .seed = random()}};
+
+  tokens some_tokens(std::size_t longest) {
+    tokens made(random() % (longest + 1));
+    for (auto& each : made) each = static_cast<std::uint32_t>(random() % 3);
+    return made;
+  }
+  std::string some_key() { return (random() % 2 == 0 ? "key-" : "ab0") + std::to_string(random() % 9); }
+  std::string some_scope() { return random() % 3 == 0 ? "other" : "model"; }
+
+  void publish() {
+    const std::string scope = some_scope();
+    const tokens range = some_tokens(4 * length);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < range.size() / length; ++i) names.push_back(some_key());
+    const std::uint64_t base = random() % 1'000;
+    std::size_t fresh = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto from = range.begin() + static_cast<std::ptrdiff_t>(i * length);
+      fresh += model.publish({scope, tokens(from, from + static_cast<std::ptrdiff_t>(length)), names[i], base + i * length}) ? 1 : 0;
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    BOOST_REQUIRE(table.publish(scope, std::span<const std::uint32_t>(range), views, base) == fresh);
+  }
+  void remove() {
+    const std::string key = some_key();
+    BOOST_REQUIRE(table.remove(key) == model.remove(key));
+  }
+  void compare() {
+    BOOST_REQUIRE(table.size() == model.chunks.size());
+    std::set<std::string> keys;
+    for (const auto& each : model.chunks) keys.insert(each.key);
+    BOOST_REQUIRE(table.objects() == keys.size());
   }
 };
 
@@ -69,47 +119,58 @@ BOOST_AUTO_TEST_CASE(random_directories_answer_like_the_model) {
   BOOST_TEST_MESSAGE("seeds from " << first << ", " << directories << " directories");
   for (std::uint64_t seed = first; seed < first + directories; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
-      std::mt19937_64 random(seed);
-      const std::size_t length = 1 + random() % 6;
-      blend_model model{.chunks = {}, .most = 1 + random() % 20};
-      blend_table table({.chunk_tokens = length, .most_chunks = model.most, .seed = seed});
-      const auto some_tokens = [&](std::size_t longest) {
-        tokens made(random() % (longest + 1));
-        for (auto& each : made) each = static_cast<std::uint32_t>(random() % 3);
-        return made;
-      };
-      const auto some_key = [&] { return (random() % 2 == 0 ? "key-" : "ab0") + std::to_string(random() % 9); };
+      twin_directories both{.random = std::mt19937_64(seed)};
       for (int step = 0; step < 200; ++step) {
-        const std::string scope = random() % 3 == 0 ? "other" : "model";
-        const std::uint64_t what = random() % 10;
+        const std::uint64_t what = both.random() % 10;
         if (what < 5) {
-          const tokens range = some_tokens(4 * length);
-          std::vector<std::string> names;
-          for (std::size_t i = 0; i < range.size() / length; ++i) names.push_back(some_key());
-          const std::uint64_t base = random() % 1'000;
-          std::size_t fresh = 0;
-          for (std::size_t i = 0; i < names.size(); ++i) {
-            const auto from = range.begin() + static_cast<std::ptrdiff_t>(i * length);
-            fresh += model.publish({scope, tokens(from, from + static_cast<std::ptrdiff_t>(length)), names[i], base + i * length}) ? 1 : 0;
-          }
-          const std::vector<std::string_view> views(names.begin(), names.end());
-          BOOST_REQUIRE(table.publish(scope, std::span<const std::uint32_t>(range), views, base) == fresh);
+          both.publish();
         } else if (what < 9) {
-          const tokens prompt = some_tokens(40);
-          const std::size_t stride = 1 + random() % 3;
-          blend_query query(table, scope, stride);
-          while (!query.advance(table, std::span<const std::uint32_t>(prompt), 1 + random() % 20)) {
+          const std::string scope = both.some_scope();
+          const tokens prompt = both.some_tokens(40);
+          const std::size_t stride = 1 + both.random() % 3;
+          blend_query query(both.table, scope, stride);
+          while (!query.advance(both.table, std::span<const std::uint32_t>(prompt), 1 + both.random() % 20)) {
           }
-          BOOST_REQUIRE((query.matches() == model.match(scope, prompt, length, stride)));
+          BOOST_REQUIRE((query.matches() == both.model.match(scope, prompt, both.length, stride)));
         } else {
-          const std::string key = some_key();
-          const std::size_t gone = std::erase_if(model.chunks, [&](const blend_model::chunk& each) { return each.key == key; });
-          BOOST_REQUIRE(table.remove(key) == gone);
+          both.remove();
         }
-        BOOST_REQUIRE(table.size() == model.chunks.size());
-        std::set<std::string> keys;
-        for (const auto& each : model.chunks) keys.insert(each.key);
-        BOOST_REQUIRE(table.objects() == keys.size());
+        both.compare();
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_changes_meanwhile_answers_for_each_offset_as_it_is_then) {
+  // Chunks come, make room and are taken back between two slices of a query, and so do the only ones of a key that was told already.
+  const std::uint64_t first = setting("KVC_PROPERTY_SEED", 4'321);
+  const std::uint64_t directories = setting("KVC_PROPERTY_STREAMS", 150);
+  BOOST_TEST_MESSAGE("seeds from " << first << ", " << directories << " directories");
+  for (std::uint64_t seed = first; seed < first + directories; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      twin_directories both{.random = std::mt19937_64(seed)};
+      for (int queries = 0; queries < 40; ++queries) {
+        const std::string scope = both.some_scope();
+        const tokens prompt = both.some_tokens(60);
+        const std::size_t stride = 1 + both.random() % 3;
+        blend_query query(both.table, scope, stride);
+        std::vector<blend_match> expected;
+        bool is_done = false;
+        for (std::size_t at = 0; !is_done;) {
+          const std::size_t some = 1 + both.random() % 20;
+          both.model.match_some(scope, prompt, both.length, stride, at, at + some, expected);
+          is_done = query.advance(both.table, std::span<const std::uint32_t>(prompt), some);
+          at += some;
+          for (std::uint64_t changes = both.random() % 3; changes != 0; --changes) {
+            if (both.random() % 3 == 0) {
+              both.remove();
+            } else {
+              both.publish();
+            }
+          }
+          both.compare();
+        }
+        BOOST_REQUIRE((query.matches() == expected));
       }
     }
   }

@@ -2,11 +2,16 @@
 #include "net/mp_caller.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <iterator>
+#include <list>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +24,7 @@
 
 #include "tests/support/net/eventually.hpp"
 #include "tests/support/net/stub_mp_server.hpp"
+#include "tests/support/setting.hpp"
 
 BOOST_AUTO_TEST_SUITE(mp_calls)
 
@@ -193,6 +199,72 @@ BOOST_FIXTURE_TEST_CASE(a_connection_is_passed_to_whoever_may_use_it, busy_fixtu
   server.resume();
   BOOST_REQUIRE(run_until(context, [&] { return made[0].answer.has_value() && made[2].answer.has_value(); }));
   BOOST_TEST(two.in_use() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(no_connection_is_lost_whatever_becomes_of_calls) {
+  // To servers that answer, that never do, and that hang up; some calls are cancelled wherever they are, some have next to no time.
+  const std::uint64_t first = setting("KVC_PROPERTY_SEED", 17);
+  const std::uint64_t lives = setting("KVC_PROPERTY_STREAMS", 6);
+  BOOST_TEST_MESSAGE("seeds from " << first << ", " << lives << " lives");
+  stub_mp_server good;
+  stub_mp_server silent;
+  silent.hold();
+  stub_mp_server broken([](const stub_mp_server::asked&) { return stub_mp_server::told{.breaks_off = true}; });
+  const std::array<stub_mp_server*, 3> servers{&good, &silent, &broken};
+  struct one_call {
+    std::size_t server = 0;
+    bool has_time = true;
+    bool is_cancelled = false;
+    bool has_ended = false;
+    bool has_thrown = false;
+    std::optional<net::result<net::http_client::answer>> answer;
+    net::asio::cancellation_signal leave;
+  };
+  for (std::uint64_t seed = first; seed < first + lives; ++seed) {
+    std::mt19937_64 random(seed);
+    net::asio::io_context context{1};
+    net::mp_caller calls(context.get_executor(), {.per_server = 2, .in_all = 3, .idle = 2, .waiting = 6});
+    std::list<one_call> all;
+    const auto begin = [&](std::size_t server, bool has_time) {
+      one_call& fresh = all.emplace_back();
+      fresh.server = server;
+      fresh.has_time = has_time;
+      const auto work = [&calls, &fresh, port = servers[server]->port()]() -> net::asio::awaitable<void> {
+        fresh.answer = co_await calls.call("127.0.0.1", port, "GET", "/", {}, fresh.has_time ? steady::duration(20s) : 1ms);
+      };
+      net::asio::co_spawn(context, work, net::asio::bind_cancellation_slot(fresh.leave.slot(), [&fresh](std::exception_ptr failed) {
+                            fresh.has_ended = true;
+                            fresh.has_thrown = failed != nullptr;
+                          }));
+    };
+    const auto cancel = [](one_call& gone) {
+      gone.is_cancelled = true;
+      if (!gone.has_ended) gone.leave.emit(net::asio::cancellation_type::terminal);
+    };
+    for (int step = 0; step < 300; ++step) {
+      if (random() % 3 == 0) begin(random() % 3, random() % 4 != 0);
+      if (random() % 5 == 0 && !all.empty()) cancel(*std::next(all.begin(), static_cast<std::ptrdiff_t>(random() % all.size())));
+      context.restart();
+      for (std::uint64_t turns = random() % 8; turns != 0; --turns) context.poll_one();
+      if (random() % 10 == 0) context.run_for(1ms);
+      BOOST_REQUIRE(calls.in_use() <= 3U);
+      BOOST_REQUIRE(calls.waiting() <= 6U);
+    }
+    for (one_call& each : all) {
+      if (each.server == 1) cancel(each);  // else it would take its whole time
+    }
+    BOOST_REQUIRE(run_until(context, [&] { return std::ranges::all_of(all, &one_call::has_ended); }));
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      for (const one_call& each : all) {
+        BOOST_REQUIRE((!each.has_thrown || each.is_cancelled));
+        if (each.has_thrown || each.is_cancelled || !each.has_time) continue;
+        const bool is_turned_away = !*each.answer && each.answer->error() == net::errc::overloaded;
+        BOOST_REQUIRE((is_turned_away || each.answer->has_value() == (each.server == 0)));
+      }
+      BOOST_REQUIRE(calls.in_use() == 0U);
+      BOOST_REQUIRE(calls.waiting() == 0U);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -168,6 +171,118 @@ BOOST_FIXTURE_TEST_CASE(a_save_whose_caller_is_cancelled_is_done_by_those_who_wa
   BOOST_REQUIRE(ends(next));
   BOOST_TEST(!next.failed.has_value());
   BOOST_TEST(written.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_confirmed_is_on_the_disk_whatever_else_goes_wrong) {
+  // Clients change quotas at the same time, the disk fails in every way there is, callers go; each client has a salt of its own, so that it
+  // knows what must be there.
+  const std::uint64_t first = test::setting("KVC_PROPERTY_SEED", 21);
+  const std::uint64_t lives = test::setting("KVC_PROPERTY_STREAMS", 4);
+  BOOST_TEST_MESSAGE("seeds from " << first << ", " << lives << " lives");
+  const test::heard_log log;
+  for (std::uint64_t seed = first; seed < first + lives; ++seed) {
+    asio::io_context lane{1};
+    std::mt19937_64 random(seed);
+    std::mt19937_64 odd(seed + 1);  // the writer's
+    std::mutex guard;
+    std::string disk;  // what a crash at this moment would leave
+    core::quota_table quotas;
+    const bool is_odd = random() % 4 != 0;
+    net::quota_file file(lane.get_executor(), "/nowhere/quotas.json", [&](const std::string&, const std::string& text) {
+      const std::uint64_t what = is_odd ? odd() % 6 : 5;
+      if (what == 0) throw std::bad_alloc();
+      if (what == 1) return std::optional<std::string>("no room");
+      const std::lock_guard locked(guard);
+      disk = text;
+      return what == 2 ? std::optional<std::string>("written, and then something went wrong") : std::nullopt;
+    });
+    for (int i = 0; i < 5'000; ++i) BOOST_REQUIRE(quotas.set("other-" + std::to_string(i), 1.0).has_value());  // more than a turn's
+    std::string wrong;
+    std::size_t under_way = 0;
+    std::uint64_t failed = 0;
+    const auto is_on_disk = [&](const std::string& salt, std::uint64_t gib) {
+      const std::lock_guard locked(guard);
+      return disk.find(R"({"cache_salt":")" + salt + R"(","limit_gb":)" + (gib == 0 ? "" : std::to_string(gib) + "}")) != std::string::npos;
+    };
+    const auto live = [&](std::string salt) -> asio::awaitable<void> {
+      for (std::uint64_t number = 1; number <= 12; ++number) {
+        const bool is_removed = number % 4 == 0;
+        if (is_removed) {
+          quotas.remove(salt);
+        } else {
+          (void)quotas.set(salt, core::quota_bytes_of_gib(static_cast<double>(number)).value());
+        }
+        const auto told = co_await file.save(quotas);
+        if (told) {
+          ++failed;
+        } else if (is_removed == is_on_disk(salt, is_removed ? 0 : number)) {
+          wrong = salt + " is confirmed and not there";
+        }
+      }
+    };
+    std::array<asio::cancellation_signal, 6> leaving;
+    std::array<bool, 6> has_left{};
+    for (std::size_t i = 0; i < leaving.size(); ++i) {
+      ++under_way;
+      asio::co_spawn(lane, live("salt-" + std::to_string(i)),
+                     asio::bind_cancellation_slot(leaving[i].slot(), [&, i](const std::exception_ptr&) {
+                       has_left[i] = true;
+                       --under_way;
+                     }));
+    }
+    while (under_way != 0) {
+      const std::size_t who = random() % 3;  // the others stay
+      if (random() % 30 == 0 && !has_left[who]) leaving[who].emit(asio::cancellation_type::terminal);
+      BOOST_REQUIRE(test::run_until(lane, [steps = 0]() mutable { return ++steps > 1; }));
+    }
+    BOOST_REQUIRE_MESSAGE(wrong.empty(), "seed " << seed << ": " << wrong);
+    BOOST_REQUIRE_MESSAGE(is_odd || failed == 0U, "seed " << seed << ": a failure of nobody's");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_breaks_off_leaves_the_file_as_it_was) {
+  // At each step of the way to the new file: it cannot be begun, there is no room for it, it cannot take the name. And what a process that
+  // died on the way has left behind is in nobody's way.
+  const test::temporary_folder folder;
+  const std::string path = folder.file("quotas.json");
+  const test::heard_log log;
+  asio::io_context lane{1};
+  core::quota_table quotas;
+  const auto saved = [&](double limit) {
+    (void)quotas.set("a", limit);
+    net::quota_file file(lane.get_executor(), path);
+    std::optional<std::optional<std::string>> told;
+    asio::co_spawn(lane, file.save(quotas),
+                   [&](const std::exception_ptr&, std::optional<std::string> failed) { told = std::move(failed); });
+    BOOST_REQUIRE(test::run_until(lane, [&] { return told.has_value(); }));
+    return !*told;
+  };
+  const auto on_disk = [&] {
+    core::quota_table back;
+    BOOST_REQUIRE(!net::quota_file(lane.get_executor(), path).load(back));
+    return back.find("a").value_or(-1);
+  };
+  BOOST_REQUIRE(saved(1));
+
+  std::filesystem::create_directory(path + ".new");
+  BOOST_TEST(!saved(2));
+  BOOST_TEST(on_disk() == 1);
+  std::filesystem::remove(path + ".new");
+
+  std::filesystem::create_symlink("/dev/full", path + ".new");
+  BOOST_TEST(!saved(3));
+  BOOST_TEST(on_disk() == 1);
+  BOOST_TEST(!std::filesystem::exists(std::filesystem::symlink_status(path + ".new")), "what is of no use is not left there");
+
+  std::ofstream(path + ".new") << R"({"default_limit_gb":nu)";  // a process died while it wrote
+  BOOST_TEST(on_disk() == 1);
+  BOOST_TEST(saved(4));
+  BOOST_TEST(on_disk() == 4);
+
+  std::filesystem::rename(path, folder.file("elsewhere.json"));
+  std::filesystem::create_directory(path);
+  BOOST_TEST(!saved(5));
+  BOOST_TEST(!std::filesystem::exists(path + ".new"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

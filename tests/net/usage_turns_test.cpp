@@ -4,7 +4,11 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
@@ -119,6 +123,44 @@ BOOST_FIXTURE_TEST_CASE(a_request_of_very_many_batches_leaves_the_lane_to_others
   BOOST_REQUIRE(applied_meanwhile.has_value());
   BOOST_TEST(*applied_meanwhile > 0U);
   BOOST_TEST(*applied_meanwhile < count / 10);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_batch_that_was_applied_in_part_is_applied_when_it_comes_again, turns_fixture) {
+  // What is thrown in the middle of a batch, as for want of memory, is told to its sender as a failure; whose next try is no duplicate.
+  constexpr std::size_t events = 10'000;  // in several slices
+  std::vector<std::string> hashes(events);
+  std::vector<net::event_batch> two(2, {.instance_id = "a", .incarnation = 3, .number = core::seqno{7}, .events = {}});
+  two[0].number = core::seqno{6};
+  for (std::size_t i = 0; i < events; ++i) {
+    hashes[i] = std::to_string(i);
+    two[1].events.push_back({.key = {.hash = hashes[i], .model = "m", .kv_rank = 0, .object_group = 0, .salt = "s"}, .bytes = 1});
+  }
+  const net::event_batches all{.batches = std::move(two), .room = {}};
+  asio::cancellation_signal leave;
+  std::string answer;
+  const auto tell = [&](asio::cancellation_slot slot) {
+    asio::co_spawn(lanes.at(0).context, net::record_event_batches(context, lanes.at(0), all),
+                   asio::bind_cancellation_slot(slot, [&answer](std::exception_ptr failed, net::http_reply reply) {
+                     answer = failed ? "failed" : std::move(reply.body);
+                   }));
+  };
+  asio::post(lanes.at(0).context, [&] {
+    tell(leave.slot());
+    asio::post(lanes.at(0).context, [&] { leave.emit(asio::cancellation_type::terminal); });
+  });
+  settle();
+  BOOST_TEST(answer == "failed");
+  BOOST_TEST(context.tables.usage.size() > 0U);
+  BOOST_TEST(context.tables.usage.size() < events);
+  BOOST_TEST(!context.event_turns.are_taken());
+
+  tell({});
+  settle();
+  BOOST_TEST(answer == R"({"applied":1,"duplicates":1,"stale":0})");
+  BOOST_TEST(context.tables.usage.size() == events);
+  tell({});
+  settle();
+  BOOST_TEST(answer == R"({"applied":0,"duplicates":2,"stale":0})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -189,9 +189,9 @@ void fleet_stage::join_or_leave() {
 
 void fleet_stage::join(const std::string& id) {
   const std::string body = R"({"ip":"127.0.0.1","http_port":1,"instance_id":")" + id + "\"}";
-  net::json_tree tree;
-  if (tree.parse(body)) return complain("a registration is no JSON");
-  const net::http_reply reply = net::add_instance_reply(tables(), tree.root(), 0, 0, now_);
+  net::coordinator_reading read;
+  if (net::read_coordinator_body(net::coordinator_endpoint::add_instance, body, read)) return complain("a registration is refused");
+  const net::http_reply reply = net::add_instance_reply(tables(), std::get<core::mp_server>(read.what), 0, 0, now_);
   if (reply.status != 200) complain(reply.body);
 }
 
@@ -201,8 +201,9 @@ void fleet_stage::change_quota() {
   if (chance(8)) {
     default_ = chance(3) ? std::optional<double>() : bytes;
     const std::string body = R"({"default_limit_gb":)" + (default_ ? in_gib(*default_) : "null") + "}";
-    net::json_tree tree;
-    const bool is_set = !tree.parse(body) && net::set_default_quota_reply(tables(), tree.root()).status == 200;
+    net::coordinator_reading read;
+    const bool is_set = !net::read_coordinator_body(net::coordinator_endpoint::set_default_quota, body, read) &&
+                        net::set_default_quota_reply(tables(), std::get<net::default_quota_order>(read.what)).status == 200;
     if (!is_set) complain("the default limit was not set");
   } else if (chance(4)) {
     const net::http_reply reply = net::remove_quota_reply(tables(), segment_of(salt), {});
@@ -216,8 +217,9 @@ void fleet_stage::change_quota() {
 
 void fleet_stage::set_quota(const std::string& salt, double bytes) {
   const std::string body = R"({"limit_gb":)" + in_gib(bytes) + "}";
-  net::json_tree tree;
-  const bool is_set = !tree.parse(body) && net::set_quota_reply(tables(), segment_of(salt), tree.root()).status == 200;
+  net::coordinator_reading read;
+  const bool is_set = !net::read_coordinator_body(net::coordinator_endpoint::set_quota, body, read) &&
+                      net::set_quota_reply(tables(), segment_of(salt), std::get<net::quota_order>(read.what)).status == 200;
   if (!is_set) complain("a quota was not set");
 }
 

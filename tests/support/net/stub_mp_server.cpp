@@ -73,6 +73,7 @@ struct stub_mp_server::state {
   told decide(const asked& request) const { return answer ? answer(request) : told{}; }
 
   static void reply(connection& to, const told& what) {
+    if (what.is_silent) return;
     if (what.breaks_off) {
       to.is_answered = true;
       ::shutdown(to.descriptor, SHUT_RDWR);
@@ -80,12 +81,14 @@ struct stub_mp_server::state {
     }
     const std::string text = "HTTP/1.1 " + std::to_string(what.status) + " Told\r\nContent-Type: " + what.content_type +
                              "\r\nContent-Length: " + std::to_string(what.body.size()) + "\r\n\r\n" + what.body;
-    std::string_view rest = text;
+    std::string_view rest = std::string_view(text).substr(0, what.most_sent);
+    const bool is_whole = rest.size() == text.size();
     while (!rest.empty()) {
       const ssize_t sent = ::send(to.descriptor, rest.data(), rest.size(), MSG_NOSIGNAL);
       if (sent <= 0) break;
       rest.remove_prefix(static_cast<std::size_t>(sent));
     }
+    if (!is_whole) ::shutdown(to.descriptor, SHUT_RDWR);
     to.is_answered = true;
   }
 

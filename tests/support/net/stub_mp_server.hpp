@@ -1,6 +1,7 @@
 // An MP server's HTTP interface that answers what a test tells it to and remembers what it was asked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,8 @@ class stub_mp_server {
     std::string body = "{}";
     std::string content_type = "application/json";
     bool breaks_off = false;  ///< the connection ends instead of an answer
+    bool is_silent = false;   ///< nothing comes
+    std::size_t most_sent = static_cast<std::size_t>(-1);  ///< bytes of the answer, head included; then the connection ends
   };
 
   /// `answer` is called for each request, on the server's thread. Without one everything is answered 200 `{}`.
