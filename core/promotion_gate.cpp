@@ -16,10 +16,11 @@ void promotion_gate::forget_old(time_point now) {
   }
 }
 
+/// Throws before anything has changed.
 void promotion_gate::remember(std::deque<ended>& among, std::uint64_t object, entry& of, time_point until) {
+  among.push_back({object, next_serial_, until});
   of.until = until;
   of.serial = next_serial_++;
-  among.push_back({object, of.serial, until});
 }
 
 promotion_gate::backend_state& promotion_gate::state_of(std::uint32_t backend) {
@@ -59,17 +60,13 @@ void promotion_gate::finished(std::uint64_t object, promotion_end how, time_poin
   if (found == known_.end() || found->second.at != phase::flying) return;
   if (how == promotion_end::given_up) return forget(object);
   entry& of = found->second;
-  land(of);
+  const bool is_done = how == promotion_end::done;
+  is_done ? remember(done_, object, of, now + rules_.dedup) : remember(failed_, object, of, now + rules_.cooldown);
+  of.at = is_done ? phase::done : phase::failed;
   of.era = state_of(of.backend).era;
-  if (how == promotion_end::done) {
-    of.at = phase::done;
-    ease(state_of(of.backend), now);
-    remember(done_, object, of, now + rules_.dedup);
-  } else {
-    of.at = phase::failed;
-    if (how == promotion_end::pressure) press(of.backend, now);
-    remember(failed_, object, of, now + rules_.cooldown);
-  }
+  land(of);
+  if (is_done) ease(state_of(of.backend), now);
+  if (how == promotion_end::pressure) press(of.backend, now);
   forget_old(now);
 }
 
@@ -96,7 +93,9 @@ void promotion_gate::forget(std::uint64_t object) {
   known_.erase(found);
 }
 
-void promotion_gate::forget_ends(std::uint32_t backend) { ++state_of(backend).era; }
+void promotion_gate::forget_ends(std::uint32_t backend) {
+  ++state_of(backend).era;
+}
 
 void promotion_gate::forget_backend(std::uint32_t backend) {
   forget_ends(backend);

@@ -57,7 +57,8 @@ class promotion_gate {
 
   /// Asks for `object` of `backend`, of which `most` may be on their way. After `started` the object counts as on its way until `finished`.
   [[nodiscard]] promotion_verdict ask(std::uint64_t object, std::uint32_t backend, time_point now, std::size_t most = no_bound);
-  /// A promotion that was started has ended. Nothing happens for others.
+  /// A promotion that was started has ended. Nothing happens for others. Throws std::bad_alloc, and then it has not ended; not where it was
+  /// given up.
   void finished(std::uint64_t object, promotion_end how, time_point now);
   /// The backend says by itself that it is short of memory (its counter of rejections grew).
   void press(std::uint32_t backend, time_point now);

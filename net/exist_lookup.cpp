@@ -191,11 +191,8 @@ void exist_lookup::note_failed(const exist_request& request, promotion_wait& wai
   for (std::size_t i = 0; i < answer.words.size(); ++i) {
     const bool was_coming = answer.words[i] == prefetch_word::started || answer.words[i] == prefetch_word::joined;
     if (!was_coming) continue;
-    for (std::uint32_t backend = 0; backend < objects_.backends(); ++backend) {
-      if (std::ranges::binary_search(failed, promotion_service::fingerprint(backend, request.tenant, request.keys[i]))) {
-        answer.words[i] = prefetch_word::failed;
-      }
-    }
+    const std::uint64_t object = promotion_service::fingerprint(best_[i].backend, request.tenant, request.keys[i]);
+    if (std::ranges::binary_search(failed, object)) answer.words[i] = prefetch_word::failed;
   }
 }
 

@@ -39,7 +39,7 @@ class exist_lookup {
   /// While waiting: whether some of what was on its way by the table, by nobody's promotion here, still is. What is so no longer and has
   /// not come to memory is said to have failed. Its store is asked now and then, since it may be silent about it.
   [[nodiscard]] bool is_coming(const exist_request& request, exist_answer& answer);
-  /// After waiting: promotions that have failed are said to have.
+  /// After waiting: promotions that have failed are said to have. Precondition: the request is the one that was run last.
   void note_failed(const exist_request& request, promotion_wait& wait, exist_answer& answer) const;
 
  private:

@@ -27,7 +27,7 @@ class index_inlet {
   virtual ~index_inlet() = default;
 
   /// The table is looked at when the change is applied, and so is not older than what the stream tells meanwhile. Bounded work at once, the
-  /// rest in further turns of the lane; what comes while too much is waiting is left out, and logged.
+  /// rest in further turns of the lane. Nothing is left out: nobody would tell again of an object that has gone.
   virtual void take_changes(changed_objects what) = 0;
   /// Appends the names that the stream's objects have for blocks of a partition; see core::pool_applier::names_of.
   virtual void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -26,6 +27,8 @@ constexpr std::size_t most_list_bytes = 6 * 1'024;     ///< of keys in one targe
 constexpr std::size_t most_halvings = 64;              ///< of one look, to find the keys that a list is refused for
 constexpr std::size_t most_halvings_for_nothing = 16;  ///< while no list is answered: it is not the keys
 constexpr std::size_t most_failed_touches = 8;         ///< of one round: it is not the keys
+constexpr std::size_t most_failed_looks = 8;           ///< of one round, at parts of an order
+constexpr int slow_rest = 4;                           ///< a key that is not answered for in time is left alone for so many times as long
 constexpr unsigned exchanges_per_look = 8;             ///< so often may a look be as long as one exchange
 
 /// What a look says about an object whose promotion has been asked for, or is going to be; absent: it has to be waited for.
@@ -146,12 +149,69 @@ asio::awaitable<result<std::vector<placement>>> master_executor::locate(const st
   co_return co_await look(keys, tenant, steady::now() + exchanges_per_look * patience, patience, looking::moves_nothing);
 }
 
+/// Whether anything is answered: for our own key, which nobody has reason to refuse.
+asio::awaitable<bool> master_executor::answers(time_point deadline) {
+  const std::vector<std::string> any{"kv-conductor"};
+  const std::vector<std::size_t> places{0};
+  std::vector<placement> found(1);
+  const auto refused = co_await look_at(any, places, "default", deadline, found);
+  co_return refused.has_value() && refused.value() == refusal::none;
+}
+
+/// As many placements as are open; what nobody answered for is unknown. Errors, where nothing was answered: those of `look`.
+asio::awaitable<error_code> master_executor::look_in_parts(const promotion_order& order, std::vector<waiting>& open,
+                                                           std::vector<placement>& found) {
+  found.assign(open.size(), placement());
+  std::map<std::size_t, std::vector<std::size_t>> parts;  // those that have failed come last, the one that did so last behind them
+  std::size_t next = 1;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    next = std::max(next, open[i].part + 1);
+    if (open[i].look_from <= steady::now()) parts[open[i].part].push_back(i);
+  }
+  bool is_told = false;
+  bool is_there = false;
+  error_code why = errc::timed_out;
+  for (std::size_t failures = 0; !parts.empty() && failures < most_failed_looks;) {
+    const std::vector<std::size_t> list = std::move(parts.begin()->second);
+    parts.erase(parts.begin());
+    std::vector<std::string> keys;
+    for (const std::size_t each : list) keys.push_back(open[each].key);
+    const time_point began = steady::now();
+    auto seen = co_await look(keys, order.tenant, order.deadline, duration::max() / 2, looking::promotes);
+    if (seen) {
+      is_told = is_there = true;
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        found[list[i]] = std::move((*seen)[i]);
+        open[list[i]].part = 0;
+      }
+      continue;
+    }
+    why = seen.error();
+    if (why == errc::cancelled) co_return why;
+    const bool may_be_a_key = open.size() > 1 && why != errc::not_understood;  // of what is not understood parts have been tried
+    if (may_be_a_key && !is_there) is_there = co_await answers(order.deadline);
+    if (!may_be_a_key || !is_there) co_return is_told ? error_code() : why;
+    // What nobody answers for in time costs the others their time.
+    const bool is_slow = why == errc::timed_out;
+    failures = is_slow ? most_failed_looks : failures + 1;
+    const std::size_t half = list.size() / 2;
+    if (half == 0 && is_slow) open[list.front()].look_from = steady::now() + slow_rest * (steady::now() - began);
+    for (std::size_t i = 0; i < list.size(); ++i) open[list[i]].part = i < half ? next : next + 1;
+    if (half != 0) {
+      parts[next].assign(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(half));
+      parts[next + 1].assign(list.begin() + static_cast<std::ptrdiff_t>(half), list.end());
+    }
+    next += 2;
+  }
+  co_return is_told ? error_code() : why;
+}
+
 /// All wishes for a key one after the other. An answer other than 200 means that there is nothing to promote, which the next look will
 /// show.
 asio::awaitable<void> master_executor::touch_some(const promotion_order& order, touching& shared) {
   while (shared.next < shared.open.size()) {
     waiting& each = shared.open[shared.next++];
-    if (each.is_coming || each.hits_left == 0) continue;
+    if (!each.is_to_be_asked_for()) continue;
     const std::string target = touch_target({}, each.key, order.tenant).value_or(std::string());
     while (each.hits_left != 0) {
       if (shared.failures >= most_failed_touches) co_return;
@@ -167,18 +227,10 @@ asio::awaitable<void> master_executor::touch_some(const promotion_order& order, 
   }
 }
 
-/// A key that cannot be asked for is settled.
-asio::awaitable<void> master_executor::touch(const promotion_order& order, std::vector<waiting>& open,
-                                             std::vector<promotion_outcome>& outcomes) {
+asio::awaitable<void> master_executor::touch(const promotion_order& order, std::vector<waiting>& open) {
   using namespace asio::experimental::awaitable_operators;
-  std::erase_if(open, [&](const waiting& each) {
-    if (touch_target({}, each.key, order.tenant)) return false;
-    outcomes[each.place].what = promotion_result::unsupported;
-    outcomes[each.place].reason = "the key cannot stand in a request";
-    return true;
-  });
   touching shared{.open = open};
-  if (std::ranges::none_of(open, [](const waiting& each) { return !each.is_coming && each.hits_left != 0; })) co_return;
+  if (std::ranges::none_of(open, &waiting::is_to_be_asked_for)) co_return;
   const auto some = [&] { return touch_some(order, shared); };
   if (open.size() == 1) co_return co_await some();
   co_await (some() && some() && some() && some() && some() && some() && some() && some());
@@ -207,18 +259,20 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
   bool is_pressed = false;
   std::chrono::milliseconds between = first_look_after;
   for (;;) {
-    std::vector<std::string> keys;
-    for (const waiting& each : open) keys.push_back(each.key);
-    const auto seen = co_await look(keys, order.tenant, order.deadline, duration::max() / 2, looking::promotes);
-    if (!seen) {
-      for (const waiting& each : open) outcomes[each.place].reason = seen.error().message();
-      if (seen.error() == errc::cancelled) co_return outcomes;
+    std::vector<placement> seen;
+    const error_code unseen = co_await look_in_parts(order, open, seen);
+    if (unseen) {
+      if (unseen == errc::cancelled) co_return outcomes;
+      for (const waiting& each : open) {
+        outcomes[each.place].reason = is_pressed ? "the master has no room" : unseen.message();
+        if (is_pressed) outcomes[each.place].what = promotion_result::rejected_pressure;
+      }
     } else {
       std::vector<waiting> still;
       std::vector<std::size_t> ended;
       for (std::size_t i = 0; i < open.size(); ++i) {
         waiting& one = open[i];
-        const placement& there = (*seen)[i];
+        const placement& there = seen[i];
         promotion_outcome& outcome = outcomes[one.place];
         const bool was_asked_for = one.hits_left < hits;
         if (auto end = settled(there, was_asked_for ? promotion_result::accepted : promotion_result::already)) {
@@ -228,6 +282,12 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
         }
         if (there.is_known) outcome.seen = there;
         one.is_coming = there.is_known && there.set().has(memory, in_flight);
+        if (!one.is_coming && !touch_target({}, one.key, order.tenant)) {
+          outcome.what = promotion_result::unsupported;
+          outcome.reason = "the key cannot stand in a request";
+          ended.push_back(one.place);
+          continue;
+        }
         outcome.what = is_pressed ? promotion_result::rejected_pressure : promotion_result::failed;
         outcome.reason = is_pressed       ? "the master has no room"
                          : there.is_known ? "not in memory by the deadline"
@@ -238,10 +298,9 @@ asio::awaitable<std::vector<promotion_outcome>> master_executor::promote(const p
       if (!ended.empty()) progress(ended, outcomes);  // nobody has to wait for the slowest
     }
     if (open.empty() || is_pressed) co_return outcomes;
-    if (seen) {
+    if (!unseen) {
       if (!refused_at_first) co_await sees_pressure(order.deadline, refused_at_first);
-      co_await touch(order, open, outcomes);
-      if (open.empty()) co_return outcomes;
+      co_await touch(order, open);
     }
     if (steady::now() + between >= order.deadline) co_return outcomes;
     const bool goes_on = co_await pause(between);

@@ -23,7 +23,9 @@ namespace kvc::net {
 /// they are in memory, have gone, or the deadline passes; each is told of as soon as it has come. What could not be asked for is asked for
 /// again after the next look, what is on its way already is not. While they are awaited the master's count of what it refused for want of
 /// memory is watched: once it is higher than at the beginning, what is not there by the next look is given up. Looking moves nothing. A
-/// list that is refused is halved, since one key, or the length, may be why; a key that fails alone is unknown. A key with a comma cannot
+/// list that is refused is halved, since one key, or the length, may be why; a key that fails alone is unknown. An order about which the
+/// master is silent, though it answers our own key, is looked for in halves as well, and in halves of those the next time: a key that
+/// breaks connections, or that nobody answers for in time, stands alone then and is tried now and then. A key with a comma cannot
 /// be looked for so: while it is promoted it is asked for alone, which tells what is in memory and counts as a wish; otherwise nothing is
 /// told about it. Where the copy goes is the master's choice: its interface takes no preference.
 class master_executor final : public store_executor {
@@ -47,6 +49,10 @@ class master_executor final : public store_executor {
     std::size_t place = 0;      ///< in the order
     std::size_t hits_left = 0;  ///< wishes that the master still has to hear
     bool is_coming = false;     ///< by the last look
+    std::size_t part = 0;       ///< of the order, which is looked for together; 0: those that are answered for
+    time_point look_from;       ///< it has a part of its own, and is not looked for before
+
+    [[nodiscard]] bool is_to_be_asked_for() const noexcept { return hits_left != 0 && !is_coming && part == 0; }
   };
   struct touching {
     std::vector<waiting>& open;
@@ -66,8 +72,10 @@ class master_executor final : public store_executor {
                                                          const std::string& tenant, time_point deadline, std::vector<placement>& found);
   [[nodiscard]] asio::awaitable<error_code> look_alone(const std::string& key, const std::string& tenant, time_point deadline,
                                                        placement& found);
-  [[nodiscard]] asio::awaitable<void> touch(const promotion_order& order, std::vector<waiting>& open,
-                                            std::vector<promotion_outcome>& outcomes);
+  [[nodiscard]] asio::awaitable<error_code> look_in_parts(const promotion_order& order, std::vector<waiting>& open,
+                                                          std::vector<placement>& found);
+  [[nodiscard]] asio::awaitable<bool> answers(time_point deadline);
+  [[nodiscard]] asio::awaitable<void> touch(const promotion_order& order, std::vector<waiting>& open);
   [[nodiscard]] asio::awaitable<void> touch_some(const promotion_order& order, touching& shared);
   [[nodiscard]] asio::awaitable<bool> sees_pressure(time_point deadline, std::optional<std::uint64_t>& at_first);
   [[nodiscard]] asio::awaitable<bool> pause(std::chrono::steady_clock::duration how_long);

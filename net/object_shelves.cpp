@@ -221,18 +221,6 @@ void object_shelves::doubt(std::uint32_t backend) {
   });
 }
 
-void object_shelves::doubt(const changed_objects& which) {
-  const std::optional<std::uint32_t> backend = find(which.backend);
-  if (!backend) return;
-  write(*backend, [&](core::object_table& table) {
-    const std::uint32_t owner = table.find_owner(which.backend, which.tenant);
-    if (owner == core::no_record) return;
-    for (const std::string& each : which.keys) {
-      if (const std::uint32_t object = table.find(owner, each); object != core::no_record) table.doubt(object);
-    }
-  });
-}
-
 bool object_shelves::attach(std::string_view backend, lane& home, std::weak_ptr<index_inlet> inlet) {
   std::optional<std::uint32_t> number;
   {

@@ -113,8 +113,6 @@ class object_shelves {
   [[nodiscard]] bool forget_some(std::string_view backend, std::size_t budget);
   /// Nothing is known for sure about a backend's objects any more.
   void doubt(std::uint32_t backend);
-  /// The same for some keys, which have their turn with the others.
-  void doubt(const changed_objects& which);
 
   /// What is found out about a backend's blocks elsewhere can be told here. `home` is the inlet's lane. What is known of its objects is
   /// doubted, since the inlet has not been told. False: there are too many backends.

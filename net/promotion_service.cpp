@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
@@ -21,8 +22,6 @@
 namespace kvc::net {
 namespace {
 
-constexpr std::size_t longest_logged_key = 128;
-
 core::promotion_gate::rules rules_of(const store_settings& settings) {
   core::promotion_gate::rules rules;
   rules.dedup = settings.prefetch_dedup;
@@ -31,8 +30,8 @@ core::promotion_gate::rules rules_of(const store_settings& settings) {
   return rules;
 }
 
-/// Whoever is asked to leave when it suits, leaves at once. A group of coroutines hands on the first such wish only, and its members hear no
-/// other kind than this.
+/// Whoever is asked to leave when it suits, leaves at once. A group of coroutines hands on the first such wish only, and its members hear
+/// no other kind than this.
 asio::cancellation_type at_once(asio::cancellation_type wish) noexcept {
   return wish == asio::cancellation_type::none ? wish : asio::cancellation_type::terminal;
 }
@@ -44,6 +43,32 @@ asio::awaitable<void> until_stopped(std::shared_ptr<promotion_target> target) {
     co_await target->stopped.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     const auto stopping = co_await asio::this_coro::cancellation_state;
     if (stopping.cancelled() != asio::cancellation_type::none) co_return;
+  }
+}
+
+/// What a mover answers, or throws: of a group of coroutines that waits for the first good end, one that throws is none.
+struct moved {
+  std::vector<promotion_outcome> outcomes;
+  std::exception_ptr thrown;
+};
+
+asio::awaitable<moved> promote_by(store_executor& by, const promotion_order& order, const promotion_progress& progress) {
+  moved made;
+  try {
+    made.outcomes = co_await by.promote(order, progress);
+  } catch (...) {
+    made.thrown = std::current_exception();
+  }
+  co_return made;
+}
+
+std::string reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "not a standard exception";
   }
 }
 
@@ -70,53 +95,76 @@ void promotion_service::ask(const wish& what, std::span<const std::string_view> 
     count(no_store, keys.size());
     return;
   }
+  std::vector<std::shared_ptr<work>> orders;
+  std::optional<std::uint64_t> lone;
+  std::size_t sent = 0;
+  try {
+    begin(what, keys, words, wait, orders, lone);
+    for (; sent < orders.size(); ++sent) {
+      asio::post(home_.context, [this, backend = what.backend, order = orders[sent]] { enqueue(*order, backend); });
+    }
+  } catch (...) {
+    // Nobody else knows of them, and whoever joined them would wait for ever.
+    for (; sent < orders.size(); ++sent) abandon(what.backend, *orders[sent]);
+    if (lone) finish(*lone, core::promotion_end::given_up, failed);
+    throw;
+  }
+}
+
+/// `orders` are those to be carried out, and `lone` an object that has started and is in none of them when something is thrown.
+void promotion_service::begin(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
+                              const std::shared_ptr<promotion_wait>& wait, std::vector<std::shared_ptr<work>>& orders,
+                              std::optional<std::uint64_t>& lone) {
   const steady::time_point now = steady::now();
   // Of a store that does not answer a few are enough to find out when it does.
   std::size_t room = room_[what.backend].load(std::memory_order_relaxed);
   if (!truth_.is_reachable(what.backend)) room = std::min(room, most_keys_per_call);
-  std::vector<promotion_order> orders;
-  {
-    const std::lock_guard holding(lock_);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const std::uint64_t object = fingerprint(what.backend, what.tenant, keys[i]);
-      const core::promotion_verdict verdict = gate_.ask(object, what.backend, now, room);
-      const bool is_coming = verdict == core::promotion_verdict::started || verdict == core::promotion_verdict::joined;
-      if (is_coming && wait) {
-        waiting_[object].push_back(wait);
-        wait->objects.push_back(object);
-        const std::lock_guard counting(wait->lock);
-        ++wait->left;
-      }
-      switch (verdict) {
-        case core::promotion_verdict::started:
-          words[i] = prefetch_word::started;
-          count(started);
-          if (orders.empty() || orders.back().keys.size() == most_keys_per_call) {
-            promotion_order& order = orders.emplace_back();
-            order.tenant = what.tenant;
-            order.preferred = what.preferred;
-            order.deadline = now + settings_.prefetch_deadline;
-            order.model = what.model;
-            order.salt = what.salt;
-            order.tokens.assign(what.tokens.begin(), what.tokens.end());
-          }
-          orders.back().keys.emplace_back(keys[i]);
-          orders.back().asked.push_back(now);
-          break;
-        case core::promotion_verdict::joined:
-          words[i] = prefetch_word::joined;
-          count(joined);
-          break;
-        default:
-          words[i] = prefetch_word::suppressed;
-          count(suppressed);
-          counters_.suppressed[static_cast<std::size_t>(verdict) - static_cast<std::size_t>(core::promotion_verdict::suppressed_recent)]
-              .fetch_add(1, std::memory_order_relaxed);
-      }
-    }
+  const std::lock_guard holding(lock_);
+  if (wait) {
+    wait->objects.reserve(wait->objects.size() + keys.size());
+    const std::lock_guard counting(wait->lock);
+    wait->failed.reserve(wait->objects.size() + keys.size());  // whoever tells of an end can always do so
   }
-  for (promotion_order& order : orders) {
-    asio::post(home_.context, [this, backend = what.backend, order = std::move(order)]() mutable { enqueue(std::move(order), backend); });
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::uint64_t object = fingerprint(what.backend, what.tenant, keys[i]);
+    const core::promotion_verdict verdict = gate_.ask(object, what.backend, now, room);
+    const bool is_coming = verdict == core::promotion_verdict::started || verdict == core::promotion_verdict::joined;
+    if (verdict == core::promotion_verdict::started) {
+      count(started);
+      lone = object;
+    }
+    if (is_coming && wait) {
+      waiting_[object].push_back(wait);
+      wait->objects.push_back(object);
+      const std::lock_guard counting(wait->lock);
+      ++wait->left;
+    }
+    switch (verdict) {
+      case core::promotion_verdict::started:
+        words[i] = prefetch_word::started;
+        if (orders.empty() || orders.back()->order.keys.size() == most_keys_per_call) {
+          promotion_order& order = orders.emplace_back(std::make_shared<work>())->order;
+          order.tenant = what.tenant;
+          order.preferred = what.preferred;
+          order.deadline = now + settings_.prefetch_deadline;
+          order.model = what.model;
+          order.salt = what.salt;
+          order.tokens.assign(what.tokens.begin(), what.tokens.end());
+        }
+        orders.back()->order.asked.push_back(now);
+        orders.back()->order.keys.emplace_back(keys[i]);
+        lone.reset();
+        break;
+      case core::promotion_verdict::joined:
+        words[i] = prefetch_word::joined;
+        count(joined);
+        break;
+      default:
+        words[i] = prefetch_word::suppressed;
+        count(suppressed);
+        counters_.suppressed[static_cast<std::size_t>(verdict) - static_cast<std::size_t>(core::promotion_verdict::suppressed_recent)]
+            .fetch_add(1, std::memory_order_relaxed);
+    }
   }
 }
 
@@ -163,8 +211,7 @@ void promotion_service::remove_target(std::uint32_t backend) {
   targets_.erase(found);
   old->is_stopping = true;
   old->stopped.cancel();
-  for (const promotion_order& each : old->queue) give_up(backend, each);
-  old->queue.clear();
+  drop_queue(*old);
   forget(backend);
   const std::lock_guard holding(lock_);
   gate_.set_sharing(backend, false);
@@ -175,22 +222,30 @@ std::shared_ptr<promotion_target> promotion_service::target(std::uint32_t backen
   return found == targets_.end() ? nullptr : found->second;
 }
 
-void promotion_service::enqueue(promotion_order order, std::uint32_t backend) {
+void promotion_service::enqueue(work& what, std::uint32_t backend) {
   const std::shared_ptr<promotion_target> to = target(backend);
-  if (!to) return give_up(backend, order);
-  to->queue.push_back(std::move(order));
-  if (to->runners >= settings_.prefetch_concurrency) return;
-  ++to->runners;
-  home_.tasks.spawn("promotions", run(to));
+  if (!to) return give_up(backend, what);
+  try {
+    to->queue.emplace_back();
+    std::swap(to->queue.back(), what.order);
+    if (to->runners < settings_.prefetch_concurrency) home_.tasks.spawn("promotions", run(runner_place(to)));
+  } catch (const std::exception& thrown) {
+    log::error(log::module::stream, "promotions not begun", {{"backend", objects_.name(backend)}, {"reason", thrown.what()}});
+  }
+  give_up(backend, what);  // unless it is in the queue
+  if (to->runners == 0) drop_queue(*to);
 }
 
-/// The first order, and those behind it that can be one call with it. What has passed its deadline is not joined: nobody wants it.
-promotion_order promotion_service::take_next(promotion_target& target) {
-  promotion_order order = std::move(target.queue.front());
+/// The first order, and those behind it that can be one call with it. What has passed its deadline is not joined: nobody wants it. What is
+/// in the queue no more when something is thrown is in `order`.
+void promotion_service::take_next(promotion_target& target, promotion_order& order) {
+  order = std::move(target.queue.front());
   target.queue.pop_front();
   const std::size_t most = std::min(target.executor->keys_per_call(), most_keys_per_call);
   const steady::time_point now = steady::now();
-  if (order.deadline <= now || !order.tokens.empty()) return order;
+  if (order.deadline <= now || !order.tokens.empty() || target.queue.empty()) return;
+  order.keys.reserve(most);
+  order.asked.reserve(most);
   for (auto each = target.queue.begin(); each != target.queue.end() && order.keys.size() < most;) {
     const bool belongs = each->tenant == order.tenant && each->preferred == order.preferred && each->tokens.empty() &&
                          each->deadline > now && order.keys.size() + each->keys.size() <= most;
@@ -203,7 +258,6 @@ promotion_order promotion_service::take_next(promotion_target& target) {
     order.deadline = std::max(order.deadline, each->deadline);
     each = target.queue.erase(each);
   }
-  return order;
 }
 
 /// What can be served by its deadline: what is being carried out, and as many rounds of it as fit.
@@ -216,156 +270,55 @@ void promotion_service::note_length(promotion_target& target, steady::duration t
   if (!target.is_stopping) room_[target.backend].store(room, std::memory_order_relaxed);
 }
 
-asio::awaitable<void> promotion_service::run(std::shared_ptr<promotion_target> target) {
+/// Whatever is thrown costs an order and no more.
+asio::awaitable<void> promotion_service::run(runner_place place) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(at_once);
+  const std::shared_ptr<promotion_target> target = place.target();
   while (!target->queue.empty()) {
-    promotion_order order = take_next(*target);
-    co_await carry_out(target, std::move(order));
+    work next;
+    try {
+      take_next(*target, next.order);
+      co_await carry_out(target, next);
+    } catch (const std::exception& thrown) {
+      log::error(log::module::stream, "promotions given up", {{"backend", objects_.name(target->backend)}, {"reason", thrown.what()}});
+    }
+    give_up(target->backend, next);
   }
-  --target->runners;
 }
 
-asio::awaitable<void> promotion_service::carry_out(std::shared_ptr<promotion_target> target, promotion_order order) {
+asio::awaitable<void> promotion_service::carry_out(std::shared_ptr<promotion_target> target, work& what) {
   using namespace asio::experimental::awaitable_operators;
+  const promotion_order& order = what.order;
   std::vector<promotion_outcome> outcomes(order.keys.size());
   for (promotion_outcome& each : outcomes) {
     each.what = promotion_result::given_up;
     each.reason = "given up";
   }
-  std::vector<std::size_t> open(order.keys.size());
-  std::iota(open.begin(), open.end(), std::size_t{0});
   const promotion_progress progress = [&](std::span<const std::size_t> places, std::span<const promotion_outcome> so_far) {
-    settle(target->backend, order, places, so_far);
-    std::erase_if(open, [&](std::size_t each) { return std::ranges::find(places, each) != places.end(); });
+    settle(target->backend, what, places, so_far);
   };
   const steady::time_point began = steady::now();
-  const auto stopping = co_await asio::this_coro::cancellation_state;
-  const bool is_wanted = stopping.cancelled() == asio::cancellation_type::none && began < order.deadline;
-  if (is_wanted) {
-    try {
-      auto first = co_await (target->executor->promote(order, progress) || until_stopped(target));
-      if (first.index() == 0) outcomes = std::get<0>(std::move(first));
-    } catch (const std::exception& thrown) {
+  const auto before = co_await asio::this_coro::cancellation_state;
+  if (before.cancelled() == asio::cancellation_type::none && began < order.deadline) {
+    auto first = co_await (promote_by(*target->executor, order, progress) || until_stopped(target));
+    const auto after = co_await asio::this_coro::cancellation_state;
+    const bool is_leaving = target->is_stopping || after.cancelled() != asio::cancellation_type::none;
+    moved* const by = std::get_if<0>(&first);
+    if (by != nullptr && !by->thrown) {
+      outcomes = std::move(by->outcomes);
+    } else if (by != nullptr && !is_leaving) {
       for (promotion_outcome& each : outcomes) {
         each.what = promotion_result::failed;
-        each.reason = thrown.what();
+        each.reason = reason_of(by->thrown);
       }
     }
     note_length(*target, steady::now() - began);
   }
   outcomes.resize(order.keys.size());
-  settle(target->backend, order, open, outcomes);
-}
-
-void promotion_service::give_up(std::uint32_t backend, const promotion_order& order) {
   std::vector<std::size_t> all(order.keys.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  promotion_outcome end;
-  end.what = promotion_result::given_up;
-  end.reason = "given up";
-  settle(backend, order, all, std::vector<promotion_outcome>(order.keys.size(), end));
-}
-
-std::vector<bool> promotion_service::by_table(std::uint32_t backend, const promotion_order& order,
-                                              std::span<const std::size_t> places) const {
-  std::vector<bool> is_there(places.size());
-  objects_.read(backend, [&](const core::object_table& table) {
-    const std::uint32_t owner = table.find_owner(objects_.name(backend), order.tenant);
-    for (std::size_t i = 0; i < places.size() && owner != core::no_record; ++i) {
-      const std::uint32_t object = table.find(owner, order.keys[places[i]]);
-      if (object == core::no_record) continue;
-      is_there[i] = table.replicas(object).has(core::replica_kind::memory, core::replica_state::complete);
-    }
-  });
-  return is_there;
-}
-
-void promotion_service::settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
-                               std::span<const promotion_outcome> outcomes) {
-  const steady::time_point now = steady::now();
-  std::vector<std::string> keys;
-  std::vector<placement> seen;
-  for (const std::size_t i : places) {
-    const promotion_outcome& each = outcomes[i];
-    if (each.seen.is_known) {
-      keys.push_back(order.keys[i]);
-      seen.push_back(each.seen);
-    }
-  }
-  // The table first: whoever is told of the end looks there.
-  if (!keys.empty()) truth_.take_truth(backend, order.tenant, keys, seen);
-  const std::vector<bool> is_there = by_table(backend, order, places);
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    const std::size_t i = places[at];
-    const promotion_outcome& each = outcomes[i];
-    core::promotion_end end = core::promotion_end::failed;
-    outcome what = failed;
-    // It was not in memory when it was wished for: events have told of it since.
-    const bool has_come = is_there[at] && each.what != promotion_result::accepted;
-    switch (has_come ? promotion_result::already : each.what) {
-      case promotion_result::accepted:
-      case promotion_result::already:
-        end = core::promotion_end::done;
-        what = has_come || each.what == promotion_result::already ? already : accepted;
-        counters_.bytes.fetch_add(each.what == promotion_result::accepted ? each.seen.bytes : 0, std::memory_order_relaxed);
-        counters_.latency.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - order.asked[i]).count()));
-        break;
-      case promotion_result::rejected_pressure:
-        end = core::promotion_end::pressure;
-        what = rejected_pressure;
-        break;
-      case promotion_result::unsupported:
-        what = unsupported;
-        break;
-      case promotion_result::gone:
-        what = gone;
-        break;
-      case promotion_result::given_up:
-        end = core::promotion_end::given_up;
-        break;
-      case promotion_result::failed:
-        break;
-    }
-    if (end != core::promotion_end::done) note_failure(backend, order, i, each);
-    finish(fingerprint(backend, order.tenant, order.keys[i]), end, what);
-  }
-}
-
-void promotion_service::finish(std::uint64_t object, core::promotion_end how, outcome what) {
-  std::vector<std::shared_ptr<promotion_wait>> told;
-  {
-    const std::lock_guard holding(lock_);
-    gate_.finished(object, how, steady::now());
-    const auto found = waiting_.find(object);
-    if (found != waiting_.end()) {
-      told = std::move(found->second);
-      waiting_.erase(found);
-    }
-  }
-  count(what);  // behind the gate, so that who has read of the end finds it there, and before those who are told of it look
-  for (const std::shared_ptr<promotion_wait>& each : told) {
-    std::size_t left = 0;
-    {
-      const std::lock_guard counting(each->lock);
-      left = --each->left;
-      if (how != core::promotion_end::done) each->failed.push_back(object);
-    }
-    if (left != 0) continue;
-    asio::post(each->home.context, [each] { each->alarm.cancel(); });
-  }
-}
-
-void promotion_service::note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why) {
-  // The first ones, then ever fewer: a store that is down must not flood the log, and another one must not silence it.
-  const std::uint64_t so_far = ++failures_[backend];
-  if (!std::has_single_bit(so_far)) return;
-  log::warn(log::module::stream, "object not promoted",
-            {{"backend", objects_.name(backend)},
-             {"tenant", order.tenant},
-             {"key", order.keys[key].substr(0, longest_logged_key)},
-             {"reason", why.reason},
-             {"so_far", so_far}});
+  settle(target->backend, what, all, outcomes);
 }
 
 }  // namespace kvc::net

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
@@ -38,10 +39,10 @@ struct promotion_wait {
   explicit promotion_wait(lane& where) : home(where), alarm(where.context) {}
 
   lane& home;
-  asio::steady_timer alarm;           ///< of the waiter's lane; cancelled when nothing is left to wait for
-  std::mutex lock;                    ///< of what follows
-  std::size_t left = 0;               ///< promotions that have not ended
-  std::vector<std::uint64_t> failed;  ///< fingerprints of those that have failed
+  asio::steady_timer alarm;            ///< of the waiter's lane; cancelled when nothing is left to wait for
+  std::mutex lock;                     ///< of what follows
+  std::size_t left = 0;                ///< promotions that have not ended
+  std::vector<std::uint64_t> failed;   ///< fingerprints of those that have failed
   std::vector<std::uint64_t> objects;  ///< of the waiter's lane: fingerprints of all it waits for
 };
 
@@ -81,10 +82,10 @@ class truth_sink {
 /// runner that comes free makes one order of as many as belong together, so that wishes for single keys are not slower than long ones. It
 /// is carried out by the store's executor until the order's deadline. How it ends is told the gate, the table (`truth_sink`), the counters
 /// and whoever waits; what has not ended well may have come by events all the same, so the table is asked. A store that is unregistered, or
-/// a process that stops, ends its orders at their next wait; they count as failed, and may be asked for again at once.
-/// Bounds: `prefetch_in_flight` objects started and not ended, over all stores; `prefetch_concurrency` calls per store; of one store, what
-/// its runners can serve by its deadline as fast as they lately were, and one order's worth while it does not answer.
-/// Lane: `ask` and the counters anywhere; the rest on the home lane.
+/// a process that stops, ends its orders at their next wait; they count as failed, and may be asked for again at once. So do those for
+/// which there was no memory at any point: whatever is thrown, what was started ends, once. Bounds: `prefetch_in_flight` objects started
+/// and not ended, over all stores; `prefetch_concurrency` calls per store; of one store, what its runners can serve by its deadline as fast
+/// as they lately were, and one order's worth while it does not answer. Lane: `ask` and the counters anywhere; the rest on the home lane.
 class promotion_service {
  public:
   promotion_service(lane& home, object_shelves& objects, const store_settings& settings, truth_sink& truth);
@@ -104,7 +105,7 @@ class promotion_service {
   };
 
   /// Asks for `keys`; `words[i]` becomes what is to be said about `keys[i]`, and `wait`, if given, is told of the end of all that start or
-  /// are joined.
+  /// are joined. Throws std::bad_alloc; what had been started ends all the same.
   void ask(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
            const std::shared_ptr<promotion_wait>& wait = {});
 
@@ -147,16 +148,44 @@ class promotion_service {
  private:
   using steady = std::chrono::steady_clock;
 
-  void enqueue(promotion_order order, std::uint32_t backend);
-  [[nodiscard]] asio::awaitable<void> run(std::shared_ptr<promotion_target> target);
-  [[nodiscard]] asio::awaitable<void> carry_out(std::shared_ptr<promotion_target> target, promotion_order order);
-  [[nodiscard]] static promotion_order take_next(promotion_target& target);
+  /// An order that is being seen to.
+  struct work {
+    promotion_order order;
+    std::vector<bool> has_ended = {};  ///< by place; shorter: those beyond have not
+    [[nodiscard]] bool is_open(std::size_t place) const noexcept { return place >= has_ended.size() || !has_ended[place]; }
+  };
+
+  void begin(const wish& what, std::span<const std::string_view> keys, std::span<prefetch_word> words,
+             const std::shared_ptr<promotion_wait>& wait, std::vector<std::shared_ptr<work>>& orders, std::optional<std::uint64_t>& lone);
+  void enqueue(work& what, std::uint32_t backend);
+  /// A runner's place among those of a target, for as long as there is a runner.
+  class runner_place {
+   public:
+    explicit runner_place(std::shared_ptr<promotion_target> of) : of_(std::move(of)) { ++of_->runners; }
+    runner_place(runner_place&&) noexcept = default;
+    runner_place& operator=(runner_place&&) = delete;
+    ~runner_place() {
+      if (of_) --of_->runners;
+    }
+    [[nodiscard]] const std::shared_ptr<promotion_target>& target() const noexcept { return of_; }
+
+   private:
+    std::shared_ptr<promotion_target> of_;
+  };
+  [[nodiscard]] asio::awaitable<void> run(runner_place place);
+  [[nodiscard]] asio::awaitable<void> carry_out(std::shared_ptr<promotion_target> target, work& what);
+  static void take_next(promotion_target& target, promotion_order& into);
   void note_length(promotion_target& target, std::chrono::steady_clock::duration took);
   [[nodiscard]] std::vector<bool> by_table(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places) const;
-  /// Of the objects at these places of the order; `outcomes` has one for each of the order's.
-  void settle(std::uint32_t backend, const promotion_order& order, std::span<const std::size_t> places,
-              std::span<const promotion_outcome> outcomes);
-  void give_up(std::uint32_t backend, const promotion_order& order);
+  /// The end of those of the objects at these places that have not ended; `outcomes` has one for each of the order's. What has ended before
+  /// something is thrown has.
+  void settle(std::uint32_t backend, work& what, std::span<const std::size_t> places, std::span<const promotion_outcome> outcomes);
+  void end_one(std::uint32_t backend, const promotion_order& order, std::size_t place, const promotion_outcome& how, bool is_there);
+  /// Of all that have not ended.
+  void give_up(std::uint32_t backend, work& what) noexcept;
+  /// The same without a look at the table. On any lane.
+  void abandon(std::uint32_t backend, const work& what) noexcept;
+  void drop_queue(promotion_target& of) noexcept;
   void finish(std::uint64_t object, core::promotion_end how, outcome what);
   void note_failure(std::uint32_t backend, const promotion_order& order, std::size_t key, const promotion_outcome& why);
   void count(outcome what, std::uint64_t by = 1) { counters_.outcomes[what].fetch_add(by, std::memory_order_relaxed); }

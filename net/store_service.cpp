@@ -1,7 +1,6 @@
 #include "net/store_service.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,10 +9,10 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/answer_writer.hpp"
+#include "net/exist_wait.hpp"
 #include "net/http_auth.hpp"
 #include "net/http_reply.hpp"
 #include "net/http_router.hpp"
@@ -31,7 +30,6 @@ enum handler : std::uint8_t { probe, add_store, show_stores, drop_store };
 
 constexpr std::string_view probe_path = "/exist";
 constexpr std::string_view stores_path = "/stores";
-constexpr std::chrono::milliseconds between_readings{50};  ///< of the table, by a probe that waits for what others bring
 
 /// What is answered for a key; the numbers are the store's own.
 constexpr std::int64_t code_of(exist_result result) noexcept {
@@ -209,43 +207,11 @@ asio::awaitable<http_reply> store_service::answer_alone(lane& here, const http_r
   if (own->wrong) {
     reply = reply_with(*own->wrong, request.answer_form);
   } else {
-    reply = co_await probe_and_wait(here, request, *own);
+    co_await look_and_wait(here, promotions_, own->lookup, own->request, own->answer, settings_.exist_wait);
+    reply = probe_reply(here, *own, request.answer_form);
   }
   if (is_long) beside_.drop(std::move(own));  // giving it back takes its time as well
   co_return reply;
-}
-
-asio::awaitable<http_reply> store_service::probe_and_wait(lane& here, const http_request& request, scratch& own) {
-  const auto wait = std::make_shared<promotion_wait>(here);
-  const struct leaving {
-    lane& here;
-    promotion_service& promotions;
-    const std::shared_ptr<promotion_wait>& wait;
-    ~leaving() {
-      // One that is cut off at the end of the process goes with its lane, after the promotions.
-      if (!here.context.stopped()) promotions.leave(wait);
-    }
-  } at_end{here, promotions_, wait};
-  own.lookup.run(own.request, own.answer, own.request.wait_ms != 0 ? wait : nullptr);
-  const auto wanted = std::chrono::milliseconds(own.request.wait_ms);
-  const auto until = std::chrono::steady_clock::now() + std::min(wanted, settings_.exist_wait);
-  const auto left = [&wait] {
-    const std::lock_guard holding(wait->lock);
-    return wait->left;
-  };
-  for (;;) {
-    // What others bring is nobody's promotion here: the table tells.
-    const bool is_coming = own.lookup.is_coming(own.request, own.answer);
-    const auto now = std::chrono::steady_clock::now();
-    // At a stop what the words say so far is better than a request that is cut off; nobody else ends a wait for what others bring.
-    if ((!is_coming && left() == 0) || now >= until || here.tasks.is_leaving()) break;
-    // Promotions may end while others are still being asked for, so that one call of the alarm is not the last.
-    wait->alarm.expires_at(is_coming ? std::min(until, now + between_readings) : until);
-    error_code woken;
-    co_await wait->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  }
-  own.lookup.note_failed(own.request, *wait, own.answer);
-  co_return probe_reply(here, own, request.answer_form);
 }
 
 asio::awaitable<http_reply> store_service::answer(lane& here, const http_request& request, const http_plan& plan) {

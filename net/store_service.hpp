@@ -55,7 +55,6 @@ class store_service final : public http_service {
   [[nodiscard]] checked read_probe(const http_request& request, scratch& with) const;
   [[nodiscard]] http_reply probe_reply(lane& here, const scratch& from, wire_form form) const;
   [[nodiscard]] asio::awaitable<http_reply> answer_alone(lane& here, const http_request& request);
-  [[nodiscard]] asio::awaitable<http_reply> probe_and_wait(lane& here, const http_request& request, scratch& own);
 
   // Home lane.
   [[nodiscard]] asio::awaitable<http_reply> register_store(const http_request& request);

@@ -58,7 +58,8 @@ class stream_sink {
   void attach(std::weak_ptr<index_inlet> inlet);
   /// The stream speaks for no backend any more. To be called before everything is forgotten.
   void detach();
-  /// Objects have turned out to be elsewhere than the publisher told; see index_inlet. They wait until `apply_changes_some` is called.
+  /// Objects have turned out to be elsewhere than the publisher told; see index_inlet. They wait until `apply_changes_some` is called, or
+  /// until too many do. As that not for coroutines, and `catch_up` is to be called afterwards.
   void take_changes(changed_objects what);
   [[nodiscard]] bool has_changes() const noexcept { return !changes_.empty(); }
   /// Brings some of them up to what the table says. True when none are left, or nothing can be done in the middle of a batch. Not for
@@ -171,7 +172,6 @@ class stream_sink {
   std::weak_ptr<index_inlet> inlet_;
   std::deque<changed_objects> changes_;
   std::size_t next_change_ = 0;  ///< key of the first of them
-  std::uint64_t changes_left_out_ = 0;
   std::uint64_t refused_objects_ = 0;
 };
 

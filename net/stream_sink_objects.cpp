@@ -12,9 +12,10 @@
 namespace kvc::net {
 namespace {
 
-constexpr std::size_t most_changes = 1'024;   ///< answers of stores that wait, of at most 128 keys each
-constexpr std::size_t changes_per_turn = 32;  ///< objects
-constexpr std::size_t most_backends = 64;     ///< of one stream that are remembered; see core::event_applier::max_owners
+constexpr std::size_t most_changes = 1'024;    ///< answers of stores that wait, of at most 256 keys each; see take_changes
+constexpr std::size_t pieces_per_answer = 16;  ///< applied for one that comes when too many wait: two of the longest
+constexpr std::size_t changes_per_turn = 32;   ///< objects
+constexpr std::size_t most_backends = 64;      ///< of one stream that are remembered; see core::event_applier::max_owners
 
 }  // namespace
 
@@ -64,10 +65,12 @@ void stream_sink::note_refused(std::uint64_t more) {
              {"so_far", refused_objects_}});
 }
 
+/// Nothing is left out, as nobody would tell again of what has gone. Where too many wait, twice as many are applied as come; in the middle
+/// of a batch they wait for its end.
 void stream_sink::take_changes(changed_objects what) {
-  if (changes_.size() < most_changes) {
-    changes_.push_back(std::move(what));
-    return;
+  changes_.push_back(std::move(what));
+  for (std::size_t i = 0; i < pieces_per_answer && changes_.size() > most_changes; ++i) {
+    if (apply_changes_some()) break;
   }
   objects_->doubt(what);  // to be told of again at their next turn
   const std::uint64_t before = changes_left_out_;

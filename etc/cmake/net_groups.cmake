@@ -4,12 +4,12 @@
 kvc_group(kvc_net http_sessions net/http_server net/http_session net/http_session_read net/http_session_stream net/http_session_write
           net/http_shared)
 kvc_group(kvc_net callers net/http_client net/lmcache_executor net/mp_caller net/store_caller net/webhook_executor)
-kvc_group(kvc_net masters net/master_executor net/promotion_service)
+kvc_group(kvc_net masters net/master_executor net/promotion_service net/promotion_service_ends)
 kvc_group(kvc_net coordinator net/coordinator_context net/coordinator_eviction net/coordinator_loops net/coordinator_metrics
           net/coordinator_resync net/api_prefetch net/home_listing)
 kvc_group(kvc_net coordinator_answers net/api_quota net/api_usage_events net/coordinator_service net/quota_file)
 kvc_group(kvc_net answers net/api_blend net/api_dump net/api_inspect net/api_query net/api_registry)
-kvc_group(kvc_net instances net/api_instances net/api_service net/exist_lookup net/shared_pages)
+kvc_group(kvc_net instances net/api_instances net/api_service net/exist_lookup net/exist_wait net/shared_pages)
 kvc_group(kvc_net names net/budget_watch net/eviction_task net/fleet_service net/joint_service net/name_lookup net/name_service net/named_prompt)
 kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener_hear net/stream_listener_open net/stream_news
           net/stream_sink net/stream_sink_counts net/stream_sink_objects)

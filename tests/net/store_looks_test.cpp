@@ -1,5 +1,8 @@
 // Looks at a store of which one key, or the want of memory, is no fault of the others: without sockets.
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -140,6 +143,58 @@ BOOST_AUTO_TEST_CASE(what_is_known_to_be_gone_leaves_the_index_though_the_rest_i
   BOOST_TEST(!counts(medium_id::cpu));
   BOOST_TEST(!counts(medium_id::disk));
   in.end();
+}
+
+// Beyond a thousand answers that waited, news were put off by doubting their objects: those that have gone cannot be doubted, and their
+// blocks stayed in the index for ever.
+BOOST_AUTO_TEST_CASE(what_has_gone_leaves_the_index_however_many_answers_wait) {
+  constexpr std::uint64_t first = 1'000;
+  constexpr std::uint64_t count = 40;
+  for (const bool is_in_between : {false, true}) {
+    two_lanes in{1};
+    net::object_shelves objects{core::object_table::options()};
+    const core::registration as = master_of("store", "master", "m", odd_block_size);
+    const auto stream = std::make_shared<told_stream>(in, as, objects);
+    stream->begin();
+    const auto say = [&](std::uint64_t from, std::uint64_t to) {
+      core::event_batch batch;
+      for (std::uint64_t block = from; block < to; ++block) {
+        const odd_thing thing{.tenant = "default", .key = std::to_string(block), .block = block, .key_names_it = true};
+        std::ranges::move(events_of(thing, {}, {.memory = true}, net::event_form::mooncake_branch, "m"), std::back_inserter(batch.events));
+      }
+      std::string payload;
+      net::encode_batch(batch, in.media, {.form = net::event_form::mooncake_branch, .backend_id = "store"}, payload);
+      stream->hear(std::move(payload));
+    };
+    const auto held = [&] {
+      std::uint64_t sum = 0;
+      for (std::uint64_t i = 0; i < count; ++i) sum += is_held(in.catalog, as.partition, first + i, core::medium_id::cpu) ? 1U : 0U;
+      return sum;
+    };
+    const auto becomes = [&](std::uint64_t wanted) {
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (held() != wanted && std::chrono::steady_clock::now() < deadline) in.turn();
+      return held() == wanted;
+    };
+    say(first, first + count);
+    BOOST_REQUIRE(becomes(count));
+    if (is_in_between) {  // of a long batch, if the machine is not too fast
+      say(10'000, 10'200);
+      for (int i = 0; i < 30; ++i) static_cast<void>(in.lanes.at(static_cast<std::size_t>(i % 2)).context.poll_one());
+    }
+
+    objects.write(*objects.find("store"), [&](core::object_table& table) {
+      const std::uint32_t owner = table.owner("store", "default");
+      for (std::uint64_t i = 0; i < count; ++i) static_cast<void>(table.set(owner, std::to_string(first + i), {}, objects.now()));
+    });
+    // More than a turn's work, so that what comes behind it waits.
+    stream->take_changes({"store", "default", std::vector<std::string>(100, "nobody's")});
+    for (int i = 0; i < 1'100; ++i) stream->take_changes({"store", "default", {"nobody's"}});
+    for (std::uint64_t i = 0; i < count; ++i) stream->take_changes({"store", "default", {std::to_string(first + i)}});
+
+    BOOST_TEST(becomes(0));
+    in.end();
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

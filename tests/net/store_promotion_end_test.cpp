@@ -201,6 +201,32 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_breaks_connections_costs_the_others_nothing, 
   BOOST_TEST(eventually([&] { return ended("accepted") == 21; }));
 }
 
+// A look that was never answered because of one key was the end of all of the order, again and again until its deadline.
+BOOST_FIXTURE_TEST_CASE(a_key_that_breaks_looks_costs_the_others_nothing, lasting_fixture) {
+  const std::string probe = put_on_disk(*this, 20);
+  master.put("k7", {.local_disk = true, .breaks_looks = true});
+  master.put("k13", {.local_disk = true, .breaks_looks = true});
+  add_store(master.url());
+  BOOST_REQUIRE(exist(probe).find("failed") == std::string::npos);
+
+  BOOST_TEST(eventually([&] { return ended("accepted") == 18; }));
+  BOOST_TEST(metric("kvc_prefetch_in_flight") == 2);
+  // What could not be looked for is looked for again.
+  master.put("k7", {.local_disk = true});
+  master.put("k13", {.local_disk = true});
+  BOOST_TEST(eventually([&] { return ended("accepted") == 20; }));
+}
+
+// Who is short of memory is slow to answer: it used to be a failure of the object then, and the store was asked on and on.
+BOOST_FIXTURE_TEST_CASE(a_store_that_has_no_room_and_falls_silent_has_no_room, lasting_fixture) {
+  master.set(stub_master::on_hit::refuse_and_break);
+  add_store(master.url());
+  BOOST_REQUIRE(prefetch() == started);
+
+  BOOST_TEST(eventually([&] { return ended("rejected_pressure") == 1 || ended("failed") == 1; }));
+  BOOST_TEST(ended("failed") == 0);
+}
+
 // Orders side by side used to take each other's growth of the master's count away.
 BOOST_FIXTURE_TEST_CASE(every_order_sees_that_the_master_has_no_room, lasting_fixture) {
   master.put("other", {.local_disk = true});

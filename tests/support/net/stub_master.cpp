@@ -106,7 +106,11 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
   }
   if (what.target.starts_with("/batch_query_keys")) {
     ++looks_;
-    std::string body = look(decoded(parameter(what.target, "keys")));
+    const std::string keys = "," + decoded(parameter(what.target, "keys")) + ",";
+    const bool breaks_off = std::ranges::any_of(
+        objects_, [&keys](const auto& each) { return each.second.breaks_looks && keys.find("," + each.first + ",") != std::string::npos; });
+    if (breaks_off) return {.breaks_off = true};
+    std::string body = look(keys.substr(1, keys.size() - 2));
     if (body.empty()) return {.status = 500, .body = "internal"};
     return {.status = 200, .body = std::move(body)};
   }
@@ -119,7 +123,9 @@ stub_mp_server::told stub_master::answer(const stub_mp_server::asked& what) {
                                                     "\n"
                                                   : "";
     if (is_enough && on_hit_ == on_hit::promote) found->second.memory = true;
-    if (is_enough && on_hit_ == on_hit::refuse) ++refused_;
+    const bool refuses = on_hit_ == on_hit::refuse || on_hit_ == on_hit::refuse_and_break;
+    if (is_enough && refuses) ++refused_;
+    if (is_enough && on_hit_ == on_hit::refuse_and_break) found->second.breaks_looks = true;
     if (is_enough && on_hit_ == on_hit::vanish) objects_.erase(found);
     return {.status = 200, .body = copy};
   }

@@ -24,6 +24,7 @@ class stub_master {
     bool is_copied = false;       ///< somebody brings it to memory
     bool spoils_lists = false;    ///< a list it is in is answered 500
     bool breaks_touches = false;  ///< whoever asks for it loses the connection
+    bool breaks_looks = false;    ///< the same of whoever asks where it is, alone or among others
   };
 
   stub_master();
@@ -37,7 +38,7 @@ class stub_master {
 
   int wanted_hits = 2;
   /// What happens when an object has been asked for often enough.
-  enum class on_hit { promote, nothing, refuse, vanish };
+  enum class on_hit { promote, nothing, refuse, refuse_and_break, vanish };
   void set(on_hit what);
   /// Longer targets are answered 414.
   void set_longest_target(std::size_t bytes);
