@@ -47,7 +47,10 @@ void pool_joiner::put(const sighting& seen, media_mask on, bool only) {
     const std::uint32_t number = *known;
     const record& in = records_[objects_[number].in];
     if (nodes_[in.named].name == seen.name && nodes_[in.named].home == seen.home) {
-      if (!seen.locals.empty()) take_tokens(in.named, seen);
+      if (!seen.locals.empty()) {
+        take_tokens(in.named, seen);
+        watch(in.named);
+      }
       return move(seen.object, on, only);
     }
     erase_object(number);  // the same object is said to be another block's: the newest word counts

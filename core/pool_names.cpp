@@ -199,6 +199,7 @@ bool pool_joiner::follow_some(std::size_t& budget) {
       moved_.pop_front();
     }
     budget -= std::min(budget, child == no_record ? 1 : place(child));
+    if (child != no_record) watch(child);  // behind what has no place any more it is where engines say
     keep_bounds();
   }
   return moved_.empty();
