@@ -8,6 +8,7 @@ namespace kvc::test {
 /// All allocations of the program, `operator new` and the libraries' own `malloc` and `aligned_alloc` alike. One thread only.
 struct watched_heap {
   static inline long before_failure = -1;          ///< how many allocations succeed before one fails; below 0: all do
+  static inline bool spares_aligned = false;  ///< `aligned_alloc` never fails, from which Asio has what it needs for itself
   static inline std::size_t allocated_bytes = 0;  ///< that were asked for so far, given back or not
 };
 
