@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -70,8 +71,11 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   (*here)->name = std::move(name);
   const std::uint64_t number = (*here)->number = ++spawned_;
   asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ownership(self_, here)));
-  // Behind its first step, which was posted just now.
-  asio::post(executor_, [this, number] { begun(number); });
+  try {
+    asio::post(executor_, [this, number] { begun(number); });  // behind its first step
+  } catch (const std::bad_alloc&) {
+    begun(number);
+  }
 }
 
 /// A task has failed. There may be no memory to say so.

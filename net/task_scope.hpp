@@ -33,8 +33,8 @@ class task_scope {
   task_scope& operator=(const task_scope&) = delete;
 
   /// Starts `task` on the scope's executor. `name` appears in the log when it fails.
-  /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun. Throws std::bad_alloc; what has been
-  /// started all the same is dropped.
+  /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun. Throws std::bad_alloc, and has dropped
+  /// it then.
   void spawn(std::string name, asio::awaitable<void> task);
 
   /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`: now.
