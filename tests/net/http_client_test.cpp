@@ -133,6 +133,18 @@ asio::awaitable<void> read_odd_bodies(http_client& client) {
   BOOST_TEST(until_close->body == "to the end");
 }
 
+/// Of which the server takes the beginning only.
+asio::awaitable<void> send_too_much(http_client& client) {
+  const auto small = co_await client.call("GET", "/", "", 20s);
+  BOOST_REQUIRE(small.has_value());
+  const auto refused = co_await client.call("POST", "/", std::string(32U << 20, 'x'), 20s);
+  BOOST_REQUIRE_MESSAGE(refused.has_value(), refused.error().message());
+  BOOST_TEST(refused->status == 413U);
+  const auto next = co_await client.call("GET", "/", "", 20s);
+  BOOST_REQUIRE(next.has_value());
+  BOOST_TEST(next->body == "ok");
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(keeps_its_connection) {
@@ -202,6 +214,13 @@ BOOST_AUTO_TEST_CASE(never_takes_surplus_bytes_for_the_next_answer) {
   late.run({{answer_of("one"), answer_of("wrong")}, {answer_of("two")}},
            [&late](http_client& client) { return ask_after_surplus(client, late); });
   BOOST_TEST(late.connections == 2);
+}
+
+BOOST_AUTO_TEST_CASE(hears_why_a_request_is_refused_before_it_is_sent) {
+  // The end of the connection was all it heard of that, and it sent the whole again where the connection had been used before.
+  scripted_server server;
+  server.run({{ok, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno"}, {ok}}, send_too_much);
+  BOOST_TEST(server.connections == 2);
 }
 
 BOOST_AUTO_TEST_CASE(reads_bodies_however_they_are_delimited) {
