@@ -168,8 +168,8 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
   }
 }
 
-/// Sends a request and reads its answer; interim ones (1xx) before it are passed over. A server that refuses a request while it is being sent
-/// says why and closes: then the answer is there although the request is not.
+/// Sends a request and reads its answer; interim ones (1xx) before it are passed over. A server that refuses a request while it is being
+/// sent says why and closes: then the answer is there although the request is not.
 asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body, std::size_t most_bytes,
                                                          std::optional<response_parser>& parser, bool& heard) {
   error_code failed;

@@ -1,6 +1,11 @@
 // The client that the simulator and other parts talk with, against a server that misbehaves on purpose.
 #include "net/http_client.hpp"
 
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,10 +15,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
-#include <exception>
-#include <functional>
-#include <thread>
-#include <vector>
 
 #include "tests/support/net/api_fixture.hpp"
 
@@ -226,9 +227,9 @@ BOOST_AUTO_TEST_CASE(hears_why_a_request_is_refused_before_it_is_sent) {
 BOOST_AUTO_TEST_CASE(reads_bodies_however_they_are_delimited) {
   // In chunks, and by the end of the connection.
   scripted_server server;
-  server.run({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
-               "HTTP/1.0 200 OK\r\n\r\nto the end"}},
-             read_odd_bodies);
+  server.run(
+      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\nto the end"}},
+      read_odd_bodies);
 }
 
 namespace {
