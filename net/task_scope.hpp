@@ -60,12 +60,12 @@ class task_scope {
   asio::any_io_executor executor_;
   asio::steady_timer all_gone_;
   task_list tasks_;
-  /// For handlers, which may be destroyed later: null then.
-  const std::shared_ptr<task_scope*> self_ = std::make_shared<task_scope*>(this);
   std::size_t failed_ = 0;
   std::uint64_t spawned_ = 0;
   bool is_leaving_ = false;
   bool closed_ = false;
+  /// For handlers, which may be destroyed later: null then.
+  const std::shared_ptr<task_scope*> self_ = std::make_shared<task_scope*>(this);
 };
 
 }  // namespace kvc::net
