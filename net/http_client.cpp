@@ -168,20 +168,24 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
   }
 }
 
-/// Sends a request and reads its answer; interim ones (1xx) before it are passed over.
+/// Sends a request and reads its answer; interim ones (1xx) before it are passed over. A server that refuses a request while it is being
+/// sent says why and closes: then the answer is there although the request is not.
 asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body, std::size_t most_bytes,
                                                          std::optional<response_parser>& parser, bool& heard) {
   error_code failed;
   const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
   co_await asio::async_write(stream, message, asio::redirect_error(asio::use_awaitable, failed));
-  if (failed) co_return failed;
+  const error_code unsent = failed;
+  if (unsent && !is_closed_by_peer(unsent)) co_return unsent;
   for (int interim = 0; interim <= most_interim_answers; ++interim) {
     parser.emplace();
     parser->body_limit(most_bytes);
     parser->header_limit(max_header_bytes);
     parser->skip(head.starts_with("HEAD "));
     failed = co_await receive(*parser, heard);
-    if (failed || parser->get().result_int() / 100 != 1) co_return failed;
+    if (!failed && parser->get().result_int() / 100 == 1) continue;
+    if (unsent) close();
+    co_return failed && unsent && !heard ? unsent : failed;
   }
   co_return error_code(errc::not_understood);
 }

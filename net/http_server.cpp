@@ -1,5 +1,11 @@
 #include "net/http_server.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -13,6 +19,7 @@
 #include "net/http_session.hpp"
 #include "net/http_shared.hpp"
 #include "net/log.hpp"
+#include "net/open_socket.hpp"
 #include "net/shortage_news.hpp"
 
 namespace kvc::net {
@@ -34,6 +41,7 @@ error_code open(tcp::acceptor& acceptor, const tcp::endpoint& at, bool shared) {
   if (!failed && at.address().is_v6()) acceptor.set_option(asio::ip::v6_only(false), failed);
   if (!failed) acceptor.bind(at, failed);
   if (!failed) acceptor.listen(tcp::acceptor::max_listen_connections, failed);
+  if (!failed) acceptor.native_non_blocking(true, failed);  // a client may have gone by the time it is accepted
   return failed;
 }
 
@@ -42,38 +50,56 @@ bool is_shortage(const error_code& failed) {
          failed == boost::system::errc::too_many_files_open_in_system;
 }
 
+/// Waits for a connection and has a task serve it. Throws std::bad_alloc, and the next one can be waited for as before. That is why it does
+/// not use the library's way, which needs memory for each socket where nobody can catch what is thrown, and forgets whoever waits.
+asio::awaitable<error_code> accept_one(http_shared& shared, http_lane& local, tcp::acceptor& acceptor) {
+  core::lane_counters& counters = local.here.counters;
+  error_code failed;
+  co_await acceptor.async_wait(tcp::acceptor::wait_read, asio::redirect_error(asio::use_awaitable, failed));
+  if (failed) co_return failed;
+  open_socket socket(::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (socket.number() < 0) co_return error_code(errno, boost::system::system_category());
+  const int at_once = 1;
+  ::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
+  if (shared.connections.load(std::memory_order_relaxed) < shared.settings.max_connections) {
+    counters.connections_accepted.add();
+    local.here.tasks.spawn("http session", run_http_session(shared, local, std::move(socket)));
+    co_return failed;
+  }
+  counters.connections_refused.add();
+  if (local.refusing < most_refusing) {
+    local.here.tasks.spawn("http refusal", refuse_http_connection(shared, local, std::move(socket)));
+  }
+  co_return failed;
+}
+
 /// Accepts until the listening socket is closed or the lane's tasks are asked to stop.
 asio::awaitable<void> accept_all(http_shared& shared, http_lane& local, tcp::acceptor& acceptor) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-  core::lane_counters& counters = local.here.counters;
   asio::steady_timer pause(local.here.context);
   shortage_news news;
   for (;;) {
     const auto stopping = co_await asio::this_coro::cancellation_state;
     if (stopping.cancelled() != asio::cancellation_type::none) break;
     error_code failed;
-    tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, failed));
+    bool is_taken = false;  // from the system, and could not be served
+    try {
+      failed = co_await accept_one(shared, local, acceptor);
+    } catch (const std::bad_alloc&) {
+      failed = asio::error::no_memory;
+      is_taken = true;
+    }
     if (failed && !acceptor.is_open()) break;
     if (is_shortage(failed)) {
       if (const auto times = news.on_shortage(std::chrono::steady_clock::now())) {
         log::warn(log::module::http, "cannot accept", {{"lane", local.here.index()}, {"reason", failed.message()}, {"times", *times}});
       }
+      if (is_taken) continue;  // no need to pause, for which there might be no memory either
       pause.expires_after(accept_pause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
-      continue;
     }
-    if (failed) continue;  // the client has gone already, or a stop, which the top of the loop sees
-    socket.set_option(tcp::no_delay(true), failed);
-    if (shared.connections.load(std::memory_order_relaxed) < shared.settings.max_connections) {
-      counters.connections_accepted.add();
-      local.here.tasks.spawn("http session", run_http_session(shared, local, std::move(socket)));
-      continue;
-    }
-    counters.connections_refused.add();
-    if (local.refusing < most_refusing) {
-      local.here.tasks.spawn("http refusal", refuse_http_connection(shared, local, std::move(socket)));
-    }
+    // Any other failure: the client has gone already, or a stop, which the top of the loop sees.
   }
   error_code ignored;
   acceptor.close(ignored);

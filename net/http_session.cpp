@@ -5,7 +5,6 @@
 #include <exception>
 #include <optional>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 #include <boost/asio/redirect_error.hpp>
@@ -18,8 +17,6 @@
 
 namespace kvc::net {
 
-using asio::ip::tcp;
-
 namespace {
 
 constexpr std::chrono::seconds stopping_drain{1};  ///< while the service stops: less than shutdown_timeout_ms
@@ -30,10 +27,27 @@ struct waiting_reply {
   explicit waiting_reply(asio::io_context& context) : alarm(context) {}
   asio::steady_timer alarm;
   std::optional<http_reply> reply;
+  bool has_ended = false;
+};
+
+/// Wakes the session whatever way the task has ended.
+class ending_of_answer {
+ public:
+  explicit ending_of_answer(waiting_reply& of) : of_(of) {}
+  ~ending_of_answer() {
+    of_.has_ended = true;
+    of_.alarm.cancel();
+  }
+  ending_of_answer(const ending_of_answer&) = delete;
+  ending_of_answer& operator=(const ending_of_answer&) = delete;
+
+ private:
+  waiting_reply& of_;
 };
 
 asio::awaitable<void> answer_for(http_service& service, lane& here, std::shared_ptr<http_exchange> asked,
                                  std::shared_ptr<waiting_reply> into) {
+  const ending_of_answer wake(*into);
   http_reply reply;
   std::exception_ptr failure;
   try {
@@ -43,7 +57,6 @@ asio::awaitable<void> answer_for(http_service& service, lane& here, std::shared_
     reply = failed_reply();
   }
   into->reply = std::move(reply);
-  into->alarm.cancel();
   if (failure) std::rethrow_exception(failure);  // its scope logs it
 }
 
@@ -70,24 +83,19 @@ class connection_count {
 
 }  // namespace
 
-http_session::http_session(http_shared& shared, http_lane& local, tcp::socket socket)
+http_session::http_session(http_shared& shared, http_lane& local, open_socket socket)
     : shared_(shared),
       local_(local),
       counters_(local.here.counters),
+      owned_(std::move(socket)),
+      socket_(owned_.number()),
       parser_(shared.settings.max_header_bytes, shared.settings.max_body_bytes),
       idle_timeout_(shared.settings.idle_timeout),
       bell_(local.here.context) {
   counters_.connections_open.add();
-  error_code ignored;
-  socket.non_blocking(true, ignored);
-  socket_ = socket.release(ignored);
 }
 
 http_session::~http_session() {
-  if (socket_ >= 0) {
-    ::shutdown(socket_, SHUT_RDWR);
-    ::close(socket_);
-  }
   drop_reply();
   counters_.connections_open.subtract();
 }
@@ -158,9 +166,11 @@ asio::awaitable<void> http_session::have_answered(std::shared_ptr<http_exchange>
   }
   local_.here.tasks.spawn("http handler", answer_for(shared_.service, local_.here, asked, waiting));
   error_code woken;
-  if (!waiting->reply) co_await waiting->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  if (!waiting->has_ended) co_await waiting->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   if (waiting->reply) {
     reply_ = std::move(*waiting->reply);
+  } else if (waiting->has_ended) {
+    reply_ = failed_reply();
   } else {
     reply_ = told(asked->request.path, refusal{refusal_kind::overloaded, "the answer took too long; the request may still be carried out"});
   }
@@ -238,7 +248,7 @@ asio::awaitable<void> http_session::run() {
   }
 }
 
-asio::awaitable<void> run_http_session(http_shared& shared, http_lane& local, tcp::socket socket) {
+asio::awaitable<void> run_http_session(http_shared& shared, http_lane& local, open_socket socket) {
   const connection_count counted(shared.connections);
   http_session serving(shared, local, std::move(socket));
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -247,7 +257,7 @@ asio::awaitable<void> run_http_session(http_shared& shared, http_lane& local, tc
   co_await serving.run();
 }
 
-asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& local, tcp::socket socket) {
+asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& local, open_socket socket) {
   const connection_count counted(local.refusing);
   http_session refusing(shared, local, std::move(socket));
   co_await asio::this_coro::throw_if_cancelled(false);

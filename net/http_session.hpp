@@ -6,9 +6,9 @@
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include "net/http_shared.hpp"
+#include "net/open_socket.hpp"
 #include "net/ready_sockets.hpp"
 #include "net/runtime.hpp"
 
@@ -33,13 +33,13 @@ struct http_lane {
 ///
 /// Requests are answered one after the other in their order, so a client may send many without waiting. Nothing more is read while one is
 /// in hand, which is also the bound on what a client can make us keep. While idle a session holds under two KiB of buffers.
-/// Lifetimes: `shared` and `local` outlive it. Lane: the socket's, which is `local.here`.
+/// Lifetimes: `shared` and `local` outlive it. Lane: `local.here`.
 /// Deadline: one of its own on waiting for a request, on its head, its body, its answer and on writing, from `shared.settings`.
 /// Cancellation: `total` ends it between two requests, the last reply saying `Connection: close`; `terminal` at once.
 /// Errors: none leave it; what ends a connection early is counted.
-[[nodiscard]] asio::awaitable<void> run_http_session(http_shared& shared, http_lane& local, asio::ip::tcp::socket socket);
+[[nodiscard]] asio::awaitable<void> run_http_session(http_shared& shared, http_lane& local, open_socket socket);
 
 /// Tells a connection over the limit to try again, and closes it. Lifetimes and lane as above.
-[[nodiscard]] asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& local, asio::ip::tcp::socket socket);
+[[nodiscard]] asio::awaitable<void> refuse_http_connection(http_shared& shared, http_lane& local, open_socket socket);
 
 }  // namespace kvc::net

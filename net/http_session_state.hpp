@@ -15,7 +15,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_state.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "net/http_body.hpp"
@@ -51,7 +50,7 @@ struct http_exchange {
 /// what cannot be gone on without. Between two requests a session may be asked to leave, inside one it is not.
 class http_session final : private ready_sockets::client {
  public:
-  http_session(http_shared& shared, http_lane& local, asio::ip::tcp::socket socket);
+  http_session(http_shared& shared, http_lane& local, open_socket socket);
   ~http_session() override;
   http_session(const http_session&) = delete;
   http_session& operator=(const http_session&) = delete;
@@ -123,7 +122,8 @@ class http_session final : private ready_sockets::client {
   http_shared& shared_;
   http_lane& local_;
   core::lane_counters& counters_;
-  int socket_ = -1;
+  const open_socket owned_;
+  const int socket_;
   wants wants_ = wants::request;
   request_parser parser_;
   std::string kept_;        ///< arrived in earlier turns and not used yet
@@ -151,8 +151,8 @@ class http_session final : private ready_sockets::client {
   asio::cancellation_state stop_;
   std::exception_ptr failure_;  ///< met at once, to be thrown by the coroutine
 
-  friend asio::awaitable<void> run_http_session(http_shared&, http_lane&, asio::ip::tcp::socket);
-  friend asio::awaitable<void> refuse_http_connection(http_shared&, http_lane&, asio::ip::tcp::socket);
+  friend asio::awaitable<void> run_http_session(http_shared&, http_lane&, open_socket);
+  friend asio::awaitable<void> refuse_http_connection(http_shared&, http_lane&, open_socket);
 };
 
 }  // namespace kvc::net

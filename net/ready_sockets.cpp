@@ -37,9 +37,7 @@ bool ready_sockets::watch(int descriptor, client& who) noexcept {
 
 void ready_sockets::again(client& who) {
   if (!who.is_linked()) waiting_.push_back(who);
-  if (is_serving_) return;
-  is_serving_ = true;
-  go_on();
+  if (!is_serving_) go_on();
 }
 
 /// Puts those that stirred into the queue. True when there were some: by the time they are served, others may have followed.
@@ -78,16 +76,19 @@ void ready_sockets::serve() {
   if (!is_waiting_) wait();
 }
 
+/// Has the rest served later.
 void ready_sockets::go_on() {
-  asio::post(context_, [this] { serve(); });
+  is_serving_ = true;
+  asio::post(context_, placed_handler{turn_place_, [this] { serve(); }});
 }
 
 void ready_sockets::wait() {
   is_waiting_ = true;
-  epoll_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const error_code& failed) {
+  const auto on_stir = [this](const error_code& failed) {
     is_waiting_ = false;
     if (!failed && !is_serving_) serve();
-  });
+  };
+  epoll_.async_wait(asio::posix::stream_descriptor::wait_read, placed_handler{wait_place_, on_stir});
 }
 
 }  // namespace kvc::net

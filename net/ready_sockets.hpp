@@ -3,10 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/intrusive/list.hpp>
+
+#include "net/handler_place.hpp"
 
 namespace kvc::net {
 
@@ -75,6 +78,9 @@ class ready_sockets {
   void go_on();
 
   asio::io_context& context_;
+  // Whoever finds no memory for one of them would leave the lane's sockets alone for good.
+  const std::shared_ptr<handler_place> turn_place_ = std::make_shared<handler_place>();
+  const std::shared_ptr<handler_place> wait_place_ = std::make_shared<handler_place>();
   asio::posix::stream_descriptor epoll_;
   queue waiting_;
   bool is_serving_ = false;  ///< or will be, by a handler that is on its way

@@ -24,10 +24,45 @@ struct task_scope::task {
   bool has_begun = false;  ///< before that it has not said which requests to leave it hears
 };
 
+/// The handler of a task, which is its owner: called when the coroutine has ended, or destroyed with it. The latter where an operation
+/// could not be begun for want of memory, as Asio tells that to nobody, and where the context goes before its tasks have ended.
+class task_scope::ownership {
+ public:
+  ownership(std::shared_ptr<task_scope*> scope, task_list::iterator which) noexcept : scope_(std::move(scope)), which_(which) {}
+  ownership(ownership&&) noexcept = default;
+  ownership& operator=(ownership&&) = delete;
+  ~ownership() {
+    if (!scope_ || *scope_ == nullptr) return;
+    ++(*scope_)->failed_;
+    log::error(log::module::app, "task lost", {{"task", (*which_)->name}});
+    end();
+  }
+
+  void operator()(const std::exception_ptr& failure) {
+    if (failure) {
+      ++(*scope_)->failed_;
+      tell((*which_)->name, failure);
+    }
+    end();
+  }
+  /// The task is gone.
+  void end() noexcept {
+    const std::shared_ptr<task_scope*> scope = std::move(scope_);
+    (*scope)->ended(which_);
+  }
+
+ private:
+  std::shared_ptr<task_scope*> scope_;
+  task_list::iterator which_;
+};
+
 task_scope::task_scope(asio::any_io_executor executor)
     : executor_(std::move(executor)), all_gone_(executor_, asio::steady_timer::time_point::max()) {}
 
-task_scope::~task_scope() { assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed"); }
+task_scope::~task_scope() {
+  assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed");
+  *self_ = nullptr;
+}
 
 /// The owner of a task: called once on the executor, however the coroutine ended, or destroyed without a call when it never will.
 class task_scope::ending {
@@ -88,6 +123,23 @@ void task_scope::tell(const std::string& name, const char* reason) noexcept {
     log::error(log::module::app, "task failed", {{"task", name}, {"reason", reason}});
   } catch (...) {
     // There is no memory for the line. That the task has ended matters more.
+
+  asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ownership(self_, here)));
+  try {
+    asio::post(executor_, [this, number] { begun(number); });  // behind its first step
+  } catch (const std::bad_alloc&) {
+    begun(number);
+  }
+}
+
+/// A task has failed. There may be no memory to say so.
+void task_scope::tell(const std::string& name, const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& caught) {
+    log::error(log::module::app, "task failed", {{"task", name}, {"reason", caught.what()}});
+  } catch (...) {
+    log::error(log::module::app, "task failed", {{"task", name}, {"reason", "not a standard exception"}});
   }
 }
 
@@ -99,7 +151,7 @@ void task_scope::begun(std::uint64_t number) {
   if (is_leaving_) (*found)->cancel.emit(asio::cancellation_type::total);
 }
 
-void task_scope::ended(std::list<std::unique_ptr<task>>::iterator which) {
+void task_scope::ended(task_list::iterator which) noexcept {
   tasks_.erase(which);
   if (tasks_.empty()) all_gone_.cancel();
 }

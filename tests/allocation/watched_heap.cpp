@@ -25,7 +25,8 @@ void* __real_malloc(std::size_t bytes);
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
 void* __wrap_malloc(std::size_t bytes) { return fails_now(bytes) ? nullptr : __real_malloc(bytes); }
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return fails_now(bytes) ? nullptr : __real_aligned_alloc(alignment, bytes);
+  const bool is_spared = kvc::test::watched_heap::spares_aligned;
+  return !is_spared && fails_now(bytes) ? nullptr : __real_aligned_alloc(alignment, bytes);
 }
 }
 

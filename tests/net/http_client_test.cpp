@@ -1,6 +1,11 @@
 // The client that the simulator and other parts talk with, against a server that misbehaves on purpose.
 #include "net/http_client.hpp"
 
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,10 +15,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
-#include <exception>
-#include <functional>
-#include <thread>
-#include <vector>
 
 #include "tests/support/net/api_fixture.hpp"
 
@@ -133,6 +134,18 @@ asio::awaitable<void> read_odd_bodies(http_client& client) {
   BOOST_TEST(until_close->body == "to the end");
 }
 
+/// Of which the server takes the beginning only.
+asio::awaitable<void> send_too_much(http_client& client) {
+  const auto small = co_await client.call("GET", "/", "", 20s);
+  BOOST_REQUIRE(small.has_value());
+  const auto refused = co_await client.call("POST", "/", std::string(32U << 20, 'x'), 20s);
+  BOOST_REQUIRE_MESSAGE(refused.has_value(), refused.error().message());
+  BOOST_TEST(refused->status == 413U);
+  const auto next = co_await client.call("GET", "/", "", 20s);
+  BOOST_REQUIRE(next.has_value());
+  BOOST_TEST(next->body == "ok");
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(keeps_its_connection) {
@@ -204,12 +217,19 @@ BOOST_AUTO_TEST_CASE(never_takes_surplus_bytes_for_the_next_answer) {
   BOOST_TEST(late.connections == 2);
 }
 
+BOOST_AUTO_TEST_CASE(hears_why_a_request_is_refused_before_it_is_sent) {
+  // The end of the connection was all it heard of that, and it sent the whole again where the connection had been used before.
+  scripted_server server;
+  server.run({{ok, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno"}, {ok}}, send_too_much);
+  BOOST_TEST(server.connections == 2);
+}
+
 BOOST_AUTO_TEST_CASE(reads_bodies_however_they_are_delimited) {
   // In chunks, and by the end of the connection.
   scripted_server server;
-  server.run({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
-               "HTTP/1.0 200 OK\r\n\r\nto the end"}},
-             read_odd_bodies);
+  server.run(
+      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\nto the end"}},
+      read_odd_bodies);
 }
 
 namespace {

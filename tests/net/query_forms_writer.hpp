@@ -40,6 +40,10 @@ inline std::string told(const query_request& of) {
   words(of.media);
   out << " least " << of.min_match << " most " << (of.top_k ? std::to_string(*of.top_k) : "any") << (of.detail ? " detail" : "")
       << (of.prefetch ? " prefetch" : "") << " to " << of.preferred << " blocks " << of.prefetch_max_blocks;
+  for (const std::string& each : of.extra_keys) {
+    out << " key";
+    for (const char letter : each) out << "," << static_cast<int>(letter);
+  }
   return out.str();
 }
 
@@ -69,6 +73,7 @@ class query_writer {
   std::vector<core::seq_hash> hashes;
   std::vector<member> members;
   std::optional<fault> wrong;
+  bool has_keys = false;  ///< whose meaning is a matter of other tests: all forms have the same
 
   void write() {
     meant.partition.model = word(1);
@@ -95,6 +100,8 @@ class query_writer {
       meant.by_names = is_engine;
       say({"hash_kind"}, text(is_engine ? "engine" : chance(3) ? "" : "sequence"));
     }
+    has_keys = !is_by_hash && chance(4);
+    if (has_keys) say({"extra_keys"}, list(keys_of_blocks()));
     std::ranges::shuffle(members, random_);
     if (chance(3)) spoil();
     for (std::uint64_t i = random_() % 4; i > 0; --i) add_noise();
@@ -194,6 +201,23 @@ class query_writer {
                                                   : whole(bits));
     }
     say({"seq_hashes", "block_hash", "block_hashes"}, list(std::move(items)));
+  }
+
+  std::vector<value> keys_of_blocks() {
+    std::vector<value> blocks;
+    for (std::uint64_t i = random_() % 20; i > 0; --i) {
+      value& block = blocks.emplace_back();
+      if (chance(3)) continue;  // null
+      block = list({});
+      for (std::uint64_t j = random_() % 4; j > 0; --j) {
+        const std::uint64_t how = random_() % 4;
+        block.items.push_back(how == 0   ? text(word(0))
+                              : how == 1 ? whole(number())
+                              : how == 2 ? below(-1 - static_cast<std::int64_t>(random_() >> (1 + random_() % 63)))
+                                         : list({text(word(1)), whole(number())}));
+      }
+    }
+    return blocks;
   }
 
   value junk(int depth = 0) {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
 #include "core/catalog.hpp"
@@ -48,8 +47,7 @@ class lone_lane {
   [[nodiscard]] int connect(wire over, int send_buffer) {
     const auto [client, server] = over == wire::pair ? pair_of_ends() : ends_over_loopback();
     if (send_buffer != 0) ::setsockopt(server, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
-    boost::asio::ip::tcp::socket socket(here().context, boost::asio::ip::tcp::v4(), server);
-    here().tasks.spawn("http session", net::run_http_session(shared, local_, std::move(socket)));
+    here().tasks.spawn("http session", net::run_http_session(shared, local_, net::open_socket(server)));
     return client;
   }
 
