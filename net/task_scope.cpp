@@ -18,10 +18,13 @@
 namespace kvc::net {
 
 struct task_scope::task {
+  class ending;
+
   std::string name;
   std::uint64_t number = 0;
   asio::cancellation_signal cancel;
   bool has_begun = false;  ///< before that it has not said which requests to leave it hears
+  std::shared_ptr<const bool> is_listed = std::make_shared<bool>(true);  ///< gone with it, and with its scope
 };
 
 /// The handler of a task, which is its owner: called when the coroutine has ended, or destroyed with it. The latter where an operation
@@ -92,6 +95,38 @@ class task_scope::ending {
   std::list<std::unique_ptr<task>>::iterator which_;
 };
 
+/// The owner of a task: called once on the executor, however the coroutine ended, or destroyed without a call when it never will.
+class task_scope::task::ending {
+ public:
+  using place = std::list<std::unique_ptr<task>>::iterator;
+
+  ending(task_scope& scope, place which) : scope_(&scope), listed_((*which)->is_listed), which_(which) {}
+  ending(ending&& other) noexcept
+      : scope_(std::exchange(other.scope_, nullptr)), listed_(std::move(other.listed_)), which_(other.which_) {}
+  ending& operator=(ending&&) = delete;
+  ending(const ending&) = delete;
+  ending& operator=(const ending&) = delete;
+  /// Asio destroys a coroutine when it cannot begin a wait, for want of memory, and says so to nobody. Where a context destroys what is
+  /// left at its own end, the scope may have gone before.
+  ~ending() {
+    if (scope_ == nullptr || listed_.expired()) return;
+    ++scope_->failed_;
+    tell((*which_)->name, "destroyed before its end");
+    scope_->ended(which_);
+  }
+
+  void operator()(const std::exception_ptr& failure) {
+    task_scope& scope = *std::exchange(scope_, nullptr);
+    if (failure) scope.note_failure(**which_, failure);
+    scope.ended(which_);
+  }
+
+ private:
+  task_scope* scope_;  ///< null: nothing is left to do
+  std::weak_ptr<const bool> listed_;
+  place which_;
+};
+
 void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   if (closed_) return;
   tasks_.push_back(std::make_unique<task>());
@@ -99,6 +134,8 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   (*here)->name = std::move(name);
   const std::uint64_t number = (*here)->number = ++spawned_;
   asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ending(*this, here)));
+
+  asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), task::ending(*this, here)));
   try {
     // Behind its first step, which was posted just now.
     asio::post(executor_, [this, number] { begun(number); });
