@@ -27,73 +27,10 @@ struct task_scope::task {
   std::shared_ptr<const bool> is_listed = std::make_shared<bool>(true);  ///< gone with it, and with its scope
 };
 
-/// The handler of a task, which is its owner: called when the coroutine has ended, or destroyed with it. The latter where an operation
-/// could not be begun for want of memory, as Asio tells that to nobody, and where the context goes before its tasks have ended.
-class task_scope::ownership {
- public:
-  ownership(std::shared_ptr<task_scope*> scope, task_list::iterator which) noexcept : scope_(std::move(scope)), which_(which) {}
-  ownership(ownership&&) noexcept = default;
-  ownership& operator=(ownership&&) = delete;
-  ~ownership() {
-    if (!scope_ || *scope_ == nullptr) return;
-    ++(*scope_)->failed_;
-    log::error(log::module::app, "task lost", {{"task", (*which_)->name}});
-    end();
-  }
-
-  void operator()(const std::exception_ptr& failure) {
-    if (failure) {
-      ++(*scope_)->failed_;
-      tell((*which_)->name, failure);
-    }
-    end();
-  }
-  /// The task is gone.
-  void end() noexcept {
-    const std::shared_ptr<task_scope*> scope = std::move(scope_);
-    (*scope)->ended(which_);
-  }
-
- private:
-  std::shared_ptr<task_scope*> scope_;
-  task_list::iterator which_;
-};
-
 task_scope::task_scope(asio::any_io_executor executor)
     : executor_(std::move(executor)), all_gone_(executor_, asio::steady_timer::time_point::max()) {}
 
-task_scope::~task_scope() {
-  assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed");
-  *self_ = nullptr;
-}
-
-/// The owner of a task: called once on the executor, however the coroutine ended, or destroyed without a call when it never will.
-class task_scope::ending {
- public:
-  ending(task_scope& scope, std::list<std::unique_ptr<task>>::iterator which) : scope_(&scope), stands_(scope.stands_), which_(which) {}
-  ending(ending&& other) noexcept : scope_(std::exchange(other.scope_, nullptr)), stands_(std::move(other.stands_)), which_(other.which_) {}
-  ending& operator=(ending&&) = delete;
-  ending(const ending&) = delete;
-  ending& operator=(const ending&) = delete;
-  /// Asio destroys a coroutine when it cannot begin a wait, for want of memory, and says so to nobody.
-  ~ending() {
-    if (scope_ == nullptr || stands_.expired()) return;
-    ++scope_->failed_;
-    tell((*which_)->name, "destroyed before its end");
-    scope_->ended(which_);
-  }
-
-  void operator()(const std::exception_ptr& failure) {
-    task_scope& scope = *std::exchange(scope_, nullptr);
-    if (failure) scope.note_failure(**which_, failure);
-    scope.ended(which_);
-  }
-
- private:
-  task_scope* scope_;  ///< null: nothing is left to do
-  std::weak_ptr<const bool> stands_;
-  std::list<std::unique_ptr<task>>::iterator which_;
-};
+task_scope::~task_scope() { assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed"); }
 
 /// The owner of a task: called once on the executor, however the coroutine ended, or destroyed without a call when it never will.
 class task_scope::task::ending {
@@ -133,14 +70,12 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   const auto here = std::prev(tasks_.end());
   (*here)->name = std::move(name);
   const std::uint64_t number = (*here)->number = ++spawned_;
-  asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ending(*this, here)));
-
   asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), task::ending(*this, here)));
   try {
     // Behind its first step, which was posted just now.
     asio::post(executor_, [this, number] { begun(number); });
   } catch (const std::bad_alloc&) {
-    (*here)->has_begun = true;  // better that it is told to leave a moment too early, in which case it may not hear, than never
+    begun(number);  // better that it is told to leave a moment too early, in which case it may not hear, than never
   }
 }
 
@@ -160,23 +95,6 @@ void task_scope::tell(const std::string& name, const char* reason) noexcept {
     log::error(log::module::app, "task failed", {{"task", name}, {"reason", reason}});
   } catch (...) {
     // There is no memory for the line. That the task has ended matters more.
-
-  asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ownership(self_, here)));
-  try {
-    asio::post(executor_, [this, number] { begun(number); });  // behind its first step
-  } catch (const std::bad_alloc&) {
-    begun(number);
-  }
-}
-
-/// A task has failed. There may be no memory to say so.
-void task_scope::tell(const std::string& name, const std::exception_ptr& failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& caught) {
-    log::error(log::module::app, "task failed", {{"task", name}, {"reason", caught.what()}});
-  } catch (...) {
-    log::error(log::module::app, "task failed", {{"task", name}, {"reason", "not a standard exception"}});
   }
 }
 
@@ -188,7 +106,7 @@ void task_scope::begun(std::uint64_t number) {
   if (is_leaving_) (*found)->cancel.emit(asio::cancellation_type::total);
 }
 
-void task_scope::ended(task_list::iterator which) noexcept {
+void task_scope::ended(std::list<std::unique_ptr<task>>::iterator which) {
   tasks_.erase(which);
   if (tasks_.empty()) all_gone_.cancel();
 }
