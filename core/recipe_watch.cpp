@@ -94,9 +94,11 @@ recipe_sample recipe_notes::sample() const {
   return sample_;
 }
 
-bool recipe_notes::update(const finding& now) {
+bool recipe_notes::update(const finding& now, bool is_part) {
   const std::lock_guard lock(changing_);
-  if (now.verdict == recipe_verdict::unknown && found_.verdict != recipe_verdict::unknown && !is_found_old_) return false;
+  const bool has_missed = is_part && now.verdict == recipe_verdict::names_differ && found_.verdict == recipe_verdict::agrees;
+  const bool says_less = now.verdict == recipe_verdict::unknown || has_missed;
+  if (says_less && found_.verdict != recipe_verdict::unknown && !is_found_old_) return false;
   is_found_old_ = false;
   return std::exchange(found_, now).verdict != now.verdict;
 }

@@ -64,8 +64,9 @@ class recipe_notes {
     friend bool operator==(const finding&, const finding&) = default;
   };
   /// Whether the verdict is another one now. One that was found stands, whoever this is compared with next, until another one is found or
-  /// the sample it came from has gone.
-  [[nodiscard]] bool update(const finding& now);
+  /// the sample it came from has gone. `is_part`: it was compared with some of the others only, which can show that somebody agrees and not
+  /// that nobody does.
+  [[nodiscard]] bool update(const finding& now, bool is_part = false);
   [[nodiscard]] finding found() const;
 
  private:

@@ -172,6 +172,34 @@ BOOST_AUTO_TEST_CASE(nobody_is_left_over_when_a_partition_is_compared_in_parts) 
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_partition_that_is_compared_in_parts_comes_to_one_verdict) {
+  // Each change of it is a line of the log, and the parts are others every ten seconds. Here each member agrees with one other, far away.
+  constexpr std::size_t members = 100;
+  constexpr std::size_t at_once = 64;
+  std::vector<recipe_sample> samples;
+  for (std::size_t i = 0; i < members; ++i) samples.push_back(sample_of({.secret = i % (members / 2), .prompts = 8}));
+  std::vector<recipe_notes> notes(members);
+  std::vector<std::size_t> changes(members);
+  for (std::size_t round = 0; round < 100; ++round) {
+    const auto windows = recipe_windows(members, at_once, round);
+    for (const recipe_window& each : windows) {
+      std::vector<recipe_member> compared;
+      for (std::size_t i = 0; i < each.count; ++i) compared.push_back({publisher_type::vllm, samples[(each.first + i) % members]});
+      const auto found = compare_recipes(compared);
+      for (std::size_t i = 0; i < each.count; ++i) {
+        const std::size_t who = (each.first + i) % members;
+        changes[who] += notes[who].update(found[i], windows.size() > 1) ? 1U : 0U;
+      }
+    }
+  }
+  for (std::size_t who = 0; who < members; ++who) {
+    BOOST_TEST_CONTEXT("member " << who) {
+      BOOST_TEST((notes[who].found().verdict == verdict::agrees));
+      BOOST_TEST(changes[who] <= 2U);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(names_by_the_standard_are_held_to_their_tokens) {
   // Blocks named under another seed stand where no query will ever look.
   namespace applier = kvc::test::applier;
