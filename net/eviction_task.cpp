@@ -115,14 +115,12 @@ asio::awaitable<bool> lane_share::work() {
   co_return true;
 }
 
-/// Something thrown is told, and costs no more than what it was about: the index has to keep within its budget after it as well.
-asio::awaitable<bool> goes_on(lane_share& share, budget_watch& watch, std::size_t lane) {
-  try {
-    co_return co_await share.work();
-  } catch (const std::exception& failed) {
-    watch.note_failure(lane, failed.what());
-  }
-  co_return true;
+/// Until it is time for the next look. True when cancelled meanwhile.
+asio::awaitable<bool> rest(asio::steady_timer& pause, std::chrono::milliseconds how_long) {
+  boost::system::error_code woken;
+  pause.expires_after(how_long);
+  co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  co_return co_await is_cancelled();
 }
 
 }  // namespace
@@ -133,11 +131,14 @@ asio::awaitable<void> keep_within_budget(lane& home, std::shared_ptr<budget_watc
   asio::steady_timer pause(home.context);
   lane_share share(home, *watch, rhythm);
   for (;;) {
-    boost::system::error_code woken;
-    pause.expires_after(share.budget().is_evicting() ? rhythm.busy_pause : rhythm.idle_pause);
-    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    if (co_await is_cancelled()) co_return;
-    if (!co_await goes_on(share, *watch, home.index())) co_return;
+    // Something thrown is told, and costs no more than what it was about: the index has to keep within its budget after it as well. Also to
+    // wait or to begin takes memory.
+    try {
+      if (co_await rest(pause, share.budget().is_evicting() ? rhythm.busy_pause : rhythm.idle_pause)) co_return;
+      if (!co_await share.work()) co_return;
+    } catch (const std::exception& failed) {
+      watch->note_failure(home.index(), failed.what());
+    }
   }
 }
 

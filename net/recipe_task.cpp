@@ -1,6 +1,9 @@
 #include "net/recipe_task.hpp"
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <map>
 #include <vector>
 
@@ -46,7 +49,37 @@ void compare(const std::vector<const service_info*>& members, const core::recipe
   for (std::size_t i = 0; i < which.count; ++i) samples.push_back({member(i).registration.type, member(i).recipe->sample()});
   const auto found = core::compare_recipes(samples);
   for (std::size_t i = 0; i < which.count; ++i) {
-    if (member(i).recipe->update(found[i])) tell(member(i), found[i]);
+    if (member(i).recipe->update(found[i], which.count < members.size())) tell(member(i), found[i]);
+  }
+}
+
+/// Waits and compares. False when cancelled meanwhile.
+asio::awaitable<bool> make_round(asio::steady_timer& pause, std::chrono::milliseconds rhythm, const core::published<fleet_view>& fleet,
+                                 std::size_t round) {
+  boost::system::error_code woken;
+  pause.expires_after(rhythm);
+  co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  if (co_await is_cancelled()) co_return false;
+  const auto services = fleet.get();
+  std::map<core::partition_key, std::vector<const service_info*>> partitions;
+  for (const auto& each : *services) partitions[each->registration.partition].push_back(each.get());
+  for (const auto& [key, members] : partitions) {
+    for (const core::recipe_window& each : core::recipe_windows(members.size(), members_per_turn, round)) {
+      compare(members, each);
+      co_await asio::post(asio::use_awaitable);
+      if (co_await is_cancelled()) co_return false;
+    }
+  }
+  co_return true;
+}
+
+/// The first time and then ever more rarely.
+void tell_of_failure(const char* why, std::uint64_t so_far) noexcept {
+  if (!std::has_single_bit(so_far)) return;
+  try {
+    log::error(log::module::stream, "hash recipes not compared, tried again", {{"reason", why}, {"so_far", so_far}});
+  } catch (...) {
+    // There is no memory for a line.
   }
 }
 
@@ -56,20 +89,12 @@ asio::awaitable<void> watch_recipes(lane& home, const core::published<fleet_view
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   asio::steady_timer pause(home.context);
+  std::uint64_t failures = 0;
   for (std::size_t round = 0;; ++round) {
-    boost::system::error_code woken;
-    pause.expires_after(rhythm);
-    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    if (co_await is_cancelled()) co_return;
-    const auto services = fleet.get();
-    std::map<core::partition_key, std::vector<const service_info*>> partitions;
-    for (const auto& each : *services) partitions[each->registration.partition].push_back(each.get());
-    for (const auto& [key, members] : partitions) {
-      for (const core::recipe_window& each : core::recipe_windows(members.size(), members_per_turn, round)) {
-        compare(members, each);
-        co_await asio::post(asio::use_awaitable);
-        if (co_await is_cancelled()) co_return;
-      }
+    try {
+      if (!co_await make_round(pause, rhythm, fleet, round)) co_return;
+    } catch (const std::exception& failed) {  // costs this round, not all that would come
+      tell_of_failure(failed.what(), ++failures);
     }
   }
 }
