@@ -22,8 +22,8 @@ asio::awaitable<void> lane_turns::next() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   place mine(waiting_, executor, asio::steady_timer::time_point::max());
   if (!is_passing_) {
-    is_passing_ = true;
     asio::post(executor, [this, executor] { pass_on(executor); });
+    is_passing_ = true;  // not before, since the post may throw
   }
   error_code woken;
   co_await mine.bell().async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -37,10 +37,27 @@ void lane_turns::pass_on(const asio::any_io_executor& executor) {
     is_passing_ = false;
     return;
   }
+  // Without memory for another hand-over nobody would ever be called again: then all are, now, one behind the other.
+  struct handing_over {
+    explicit handing_over(lane_turns& whose) : of(&whose) {}
+    ~handing_over() {
+      if (of != nullptr) of->call_all();
+    }
+    handing_over(const handing_over&) = delete;
+    handing_over& operator=(const handing_over&) = delete;
+    lane_turns* of;
+  };
+  handing_over unless_posted(*this);
   give_way();
   if (sockets_ != nullptr) sockets_->look();
   if (!waiting_.empty()) waiting_.front()->call();
   asio::post(executor, [this, executor] { pass_on(executor); });
+  unless_posted.of = nullptr;
+}
+
+void lane_turns::call_all() noexcept {
+  is_passing_ = false;
+  while (!waiting_.empty()) waiting_.front()->call();
 }
 
 }  // namespace kvc::net

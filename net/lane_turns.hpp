@@ -43,12 +43,13 @@ class lane_turns {
 
   /// Ends the caller's turn; completes when the next one begins.
   /// Executor: the lane's. Deadline: none is needed, every turn ends by itself. Cancellation: whichever types the caller lets through end
-  /// the wait at once.
+  /// the wait at once. Throws std::bad_alloc, to the caller's cost alone: those who wait get their turns, if need be all at once.
   [[nodiscard]] asio::awaitable<void> next();
 
  private:
   class place;
   void pass_on(const asio::any_io_executor& executor);
+  void call_all() noexcept;
 
   ready_sockets* sockets_ = nullptr;
   std::list<place*> waiting_;  ///< first come, first served

@@ -18,8 +18,21 @@ class replay_gate::place final : public waiting_place<place> {
   using waiting_place::waiting_place;
 };
 
+/// Whoever comes to stand first is to look for himself, however those before him have gone: each has only been told to wait for that.
+class replay_gate::line_end {
+ public:
+  explicit line_end(replay_gate& of) noexcept : gate_(of) {}
+  ~line_end() { gate_.wake_first(); }
+  line_end(const line_end&) = delete;
+  line_end& operator=(const line_end&) = delete;
+
+ private:
+  replay_gate& gate_;
+};
+
 asio::awaitable<replay_gate::pass> replay_gate::enter() {
   const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
+  const line_end moving_up(*this);  // behind the place, and the pass
   if (!waiting_.empty() || clock::now() < room_from()) {
     place mine(waiting_, co_await asio::this_coro::executor, clock::time_point::max());
     while (cancellation.cancelled() == asio::cancellation_type::none) {
@@ -30,9 +43,7 @@ asio::awaitable<replay_gate::pass> replay_gate::enter() {
       co_await mine.bell().async_wait(asio::redirect_error(asio::use_awaitable, woken));
     }
   }
-  pass mine(*this);
-  wake_first();  // it is another one now
-  co_return mine;
+  co_return pass(*this);
 }
 
 void replay_gate::leave(std::list<clock::time_point>::iterator entered) noexcept {
@@ -40,7 +51,7 @@ void replay_gate::leave(std::list<clock::time_point>::iterator entered) noexcept
   wake_first();
 }
 
-void replay_gate::wake_first() {
+void replay_gate::wake_first() noexcept {
   if (!waiting_.empty()) waiting_.front()->bell().cancel();
 }
 

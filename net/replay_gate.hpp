@@ -58,8 +58,9 @@ class replay_gate {
 
  private:
   class place;
+  class line_end;
   void leave(std::list<clock::time_point>::iterator entered) noexcept;
-  void wake_first();
+  void wake_first() noexcept;
   /// From when on there is room for one more, if nobody leaves before.
   [[nodiscard]] clock::time_point room_from() const noexcept;
 
