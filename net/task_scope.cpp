@@ -34,25 +34,42 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   const auto here = std::prev(tasks_.end());
   (*here)->name = std::move(name);
   (*here)->number = ++spawned_;
-  // The handler is the owner: it runs once on the executor, whatever way the coroutine ended.
-  asio::co_spawn(executor_, std::move(work),
-                 asio::bind_cancellation_slot((*here)->cancel.slot(), [this, here](std::exception_ptr failure) {
-                   if (failure) {
-                     ++failed_;
-                     std::string reason = "unknown exception";
-                     try {
-                       std::rethrow_exception(failure);
-                     } catch (const std::exception& caught) {
-                       reason = caught.what();
-                     } catch (...) {
-                       reason = "not a standard exception";
-                     }
-                     log::error(log::module::app, "task failed", {{"task", (*here)->name}, {"reason", reason}});
-                   }
-                   ended(here);
-                 }));
-  // Behind its first step, which was posted just now.
-  asio::post(executor_, [this, number = (*here)->number] { begun(number); });
+  try {
+    // The handler is the owner: it runs once on the executor, whatever way the coroutine ended.
+    asio::co_spawn(executor_, std::move(work),
+                   asio::bind_cancellation_slot((*here)->cancel.slot(), [this, here](std::exception_ptr failure) {
+                     if (failure) note_failure(**here, failure);
+                     ended(here);
+                   }));
+  } catch (...) {
+    tasks_.erase(here);  // it does not run, and nobody must wait for it
+    throw;
+  }
+  try {
+    // Behind its first step, which was posted just now.
+    asio::post(executor_, [this, number = (*here)->number] { begun(number); });
+  } catch (const std::bad_alloc&) {
+    (*here)->has_begun = true;  // it runs: better that it is told to leave a moment too early, in which case it may not hear, than never
+  }
+}
+
+void task_scope::note_failure(const task& which, const std::exception_ptr& failure) noexcept {
+  ++failed_;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& caught) {
+    tell(which.name, caught.what());
+  } catch (...) {
+    tell(which.name, "not a standard exception");
+  }
+}
+
+void task_scope::tell(const std::string& name, const char* reason) noexcept {
+  try {
+    log::error(log::module::app, "task failed", {{"task", name}, {"reason", reason}});
+  } catch (...) {
+    // There is no memory for the line. That the task has ended matters more.
+  }
 }
 
 void task_scope::begun(std::uint64_t number) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <list>
 #include <memory>
 #include <string>
@@ -32,7 +33,7 @@ class task_scope {
   task_scope& operator=(const task_scope&) = delete;
 
   /// Starts `task` on the scope's executor. `name` appears in the log when it fails.
-  /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun.
+  /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun. Throws std::bad_alloc, and then it has not been.
   void spawn(std::string name, asio::awaitable<void> task);
 
   /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`: now.
@@ -51,6 +52,8 @@ class task_scope {
   struct task;
   void begun(std::uint64_t number);
   void ended(std::list<std::unique_ptr<task>>::iterator which);
+  void note_failure(const task& which, const std::exception_ptr& failure) noexcept;
+  static void tell(const std::string& name, const char* reason) noexcept;
 
   asio::any_io_executor executor_;
   asio::steady_timer all_gone_;
