@@ -130,7 +130,11 @@ struct name_service::state {
       pending.erase(known);
       holding.unlock();
       for (const asker& each : told) {
-        if (!each.wanted.expired()) each.tell(found);
+        try {
+          if (!each.wanted.expired()) each.tell(found);
+        } catch (...) {
+          // There is no memory to tell it with; whoever asked waits no longer than he meant to. The thread, and the process, go on.
+        }
       }
       told.clear();
       holding.lock();
@@ -158,24 +162,33 @@ error_code name_service::ask(const std::string& host, std::weak_ptr<void> wanted
   }
   if (self.pending.size() >= self.bounds.pending) self.forget_unwanted();
   if (self.pending.size() >= self.bounds.pending) return errc::overloaded;
-  self.pending[host].push_back({std::move(wanted), std::move(tell)});
+  askers first;
+  first.push_back({std::move(wanted), std::move(tell)});
   self.waiting.push_back(host);
-  if (self.threads == self.bounds.threads) return {};
+  // From here on either both know of the name or neither: one that is pending and waits for no turn would never be looked up.
   try {
-    const without_signals around;
-    std::thread asking([shared = state_] {
-      ::pthread_setname_np(::pthread_self(), "name look-up");
-      shared->work();
-    });
-    ++self.threads;
-    asking.detach();
-  } catch (const std::system_error& failed) {
-    if (self.threads != 0) return {};  // those that are there come to it
+    self.pending.emplace(host, std::move(first));
+    if (self.threads == self.bounds.threads) return {};
+    start_thread();
+  } catch (const std::exception& failed) {
+    if (self.threads != 0 && self.pending.contains(host)) return {};  // those that are there come to it
     self.waiting.pop_back();
     self.pending.erase(host);
-    return {failed.code().value(), boost::system::system_category()};
+    const auto* const refused = dynamic_cast<const std::system_error*>(&failed);
+    if (refused == nullptr) throw;
+    return {refused->code().value(), boost::system::system_category()};
   }
   return {};
+}
+
+void name_service::start_thread() {
+  const without_signals around;
+  std::thread asking([shared = state_] {
+    ::pthread_setname_np(::pthread_self(), "name look-up");
+    shared->work();
+  });
+  ++state_->threads;
+  asking.detach();
 }
 
 std::size_t name_service::threads() const {

@@ -42,8 +42,9 @@ class name_service {
   /// The one of the process, which asks the system. It is never destroyed.
   [[nodiscard]] static name_service& of_system();
 
-  /// Has `tell` called on one of the threads, once, unless `wanted` has expired by then. Errors, and then `tell` is not called:
-  /// `overloaded` when too many names are pending, the system's when there is no thread to be had.
+  /// Has `tell` called on one of the threads, once, unless `wanted` has expired by then; what it throws is lost. Errors, and then `tell` is
+  /// not called: `overloaded` when too many names are pending, the system's when there is no thread to be had. Throws std::bad_alloc, and
+  /// then nothing has been asked.
   [[nodiscard]] error_code ask(const std::string& host, std::weak_ptr<void> wanted, std::function<void(const answer&)> tell);
 
   /// Threads that look something up at this moment.
@@ -51,6 +52,9 @@ class name_service {
 
  private:
   struct state;
+  /// Under the lock. Throws std::bad_alloc, std::system_error.
+  void start_thread();
+
   std::shared_ptr<state> state_;
 };
 

@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -159,6 +160,18 @@ BOOST_FIXTURE_TEST_CASE(names_are_bounded_and_those_nobody_wants_make_room, name
   BOOST_TEST(sixth.wait().has_value());
   const auto asked = system->asked();
   BOOST_TEST((std::find(asked.begin(), asked.end(), "hang-4") == asked.end()), "nobody wanted it any more");
+}
+
+BOOST_FIXTURE_TEST_CASE(who_cannot_be_told_costs_nobody_else_the_answer, names_fixture) {
+  // There may be no memory to tell it with; it happens on a thread of the process that nobody else looks after.
+  const auto wanted = std::make_shared<int>(0);
+  BOOST_REQUIRE(!names.ask("hang.example", wanted, [](const name_service::answer& /*found*/) { throw std::bad_alloc(); }));
+  asker other(names);
+  other.ask("hang.example");
+  BOOST_REQUIRE(system->reaches(1));
+
+  BOOST_REQUIRE(system->release(1));
+  BOOST_TEST(other.wait().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(neither_a_lane_nor_the_service_waits_for_a_look_up_to_end) {
