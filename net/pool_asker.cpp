@@ -19,6 +19,24 @@ void answer_all(lane& asked, const core::name_question& what) {
   });
 }
 
+/// A question on its way to a lane, which ends with this.
+class errand {
+ public:
+  explicit errand(std::shared_ptr<std::atomic<std::size_t>> under_way) : under_way_(std::move(under_way)) {
+    under_way_->fetch_add(1, std::memory_order_relaxed);
+  }
+  ~errand() {
+    if (under_way_) under_way_->fetch_sub(1, std::memory_order_relaxed);
+  }
+  errand(errand&& other) noexcept = default;
+  errand& operator=(errand&&) = delete;
+  errand(const errand&) = delete;
+  errand& operator=(const errand&) = delete;
+
+ private:
+  std::shared_ptr<std::atomic<std::size_t>> under_way_;
+};
+
 }  // namespace
 
 void pool_asker::ask(core::event_applier& from) {
@@ -31,13 +49,9 @@ void pool_asker::ask(core::event_applier& from) {
     is_more = from.take_questions(questions, names_at_once);
     for (core::name_question& each : questions) {
       const auto shared = std::make_shared<const core::name_question>(std::move(each));
-      under_way_->fetch_add(all.size(), std::memory_order_relaxed);
       for (std::size_t i = 0; i < all.size(); ++i) {
         lane& asked = all.at(i);
-        asio::post(asked.context, [&asked, shared, under_way = under_way_] {
-          answer_all(asked, *shared);
-          under_way->fetch_sub(1, std::memory_order_relaxed);
-        });
+        asio::post(asked.context, [&asked, shared, until_answered = errand(under_way_)] { answer_all(asked, *shared); });
       }
     }
   }
