@@ -312,12 +312,13 @@ void stream_fsm::begin_generation(reason why) {
 }
 
 void stream_fsm::on_failure() {
-  tell({.what = fact::kind::failed, .from = cursor_.newest_applied().value_or(seqno{})});
+  const seqno from = cursor_.newest_applied().value_or(seqno{});
   held_.reset();
   in_reply_.reset();
   is_held_unreadable_ = false;
   wants_fresh_transport_ = false;
   begin_generation(reason::failure);
+  tell({.what = fact::kind::failed, .from = from});  // last, since it takes memory, the want of which may be what went wrong
 }
 
 void stream_fsm::on_forgotten(time_point now) {

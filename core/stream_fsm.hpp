@@ -104,7 +104,7 @@ class stream_fsm {
   /// makes its hashes. True once; to be asked before anything else is applied.
   [[nodiscard]] bool take_is_another_life() { return std::exchange(is_another_life_, false); }
   /// Something went wrong here, in the middle of whatever it was: nothing that is held can be trusted, it is forgotten and read anew over a
-  /// fresh transport. At any time.
+  /// fresh transport. At any time. Throws std::bad_alloc when it has been done and cannot be told.
   void on_failure();
   /// The byte budget of the index is about to take blocks.
   void on_evicted() { is_evicted_ = true; }

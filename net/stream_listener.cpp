@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -19,6 +21,9 @@ namespace {
 constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 constexpr std::chrono::seconds longest_lookup_pause{5};
 constexpr std::chrono::milliseconds shortest_binding_pause{20};
+
+/// Where there may be no memory to wait with: the lane as a whole gives others the time to let go of some.
+void stand_still() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 }  // namespace
 
@@ -59,7 +64,7 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
   self->self_ = self;
   self->sink_.attach(self);
   if (self->sink_.is_pool()) {
-    self->news_call_ = std::make_shared<std::function<void()>>([raw = self.get()] { raw->catch_up(); });
+    self->news_call_ = std::make_shared<std::function<void()>>([raw = self.get()] { raw->beside([raw] { raw->catch_up(); }); });
     self->sink_.call_on_news(self->news_call_);
   } else {
     std::erase_if(self->lane_->name_sources, [](const auto& each) { return each.expired(); });
@@ -79,20 +84,33 @@ void stream_listener::end() noexcept {
 }
 
 asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener> self) {
-  self->sink_.leave();
-  self->news_.stop(self->machine_);
   self->stopping_ = true;
   self->lookup_.cancel();
   self->pause_.cancel();
   if (self->socket_) self->socket_->close();
   if (self->replay_) self->replay_->close();
-  while (!self->has_ended_) {
-    boost::system::error_code woken;
-    co_await self->ended_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  // Whatever memory is wanting: it is not listed any more, and nobody else would ever take away what it has left.
+  for (bool is_gone = false; !is_gone;) {
+    try {
+      co_await self->let_go();
+      is_gone = true;
+    } catch (const std::bad_alloc& failed) {
+      self->news_.has_failed(failed.what());
+      stand_still();
+    }
   }
-  self->sink_.leave();  // the batch that was being applied may have opened further partitions
-  self->sink_.detach();
-  co_await self->sink_.drop_all();
+}
+
+asio::awaitable<void> stream_listener::let_go() {
+  sink_.leave();
+  news_.stop(machine_);
+  while (!has_ended_) {
+    boost::system::error_code woken;
+    co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  sink_.leave();  // the batch that was being applied may have opened further partitions
+  sink_.detach();
+  co_await sink_.drop_all();
 }
 
 asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn) {
@@ -131,19 +149,28 @@ void stream_listener::answer(const core::name_question& asked) {
 void stream_listener::catch_up() {
   if (stopping_ || sink_.catch_up(clock::now()) || will_catch_up_) return;
   // The rest later: others of the lane come first.
-  will_catch_up_ = true;
   asio::post(lane_->context, [whose = self_] {
     const auto alive = whose.lock();
     if (!alive) return;
     alive->will_catch_up_ = false;
-    alive->catch_up();
+    alive->beside([&alive] { alive->catch_up(); });
   });
+  will_catch_up_ = true;  // not before, since the post may throw
+}
+
+template <class Work>
+void stream_listener::beside(Work work) noexcept {
+  try {
+    work();
+  } catch (const std::exception&) {
+    has_failed_beside_ = true;
+  }
 }
 
 void stream_listener::take_changes(changed_objects what) {
   if (stopping_) return;
   sink_.take_changes(std::move(what));
-  apply_changes();
+  beside([this] { apply_changes(); });
 }
 
 void stream_listener::apply_changes() {
@@ -151,13 +178,13 @@ void stream_listener::apply_changes() {
   const bool is_done = sink_.apply_changes_some();
   catch_up();
   if (is_done) return;
-  will_apply_changes_ = true;
   asio::post(lane_->context, [whose = self_] {
     const auto alive = whose.lock();
     if (!alive) return;
     alive->will_apply_changes_ = false;
-    alive->apply_changes();
+    alive->beside([&alive] { alive->apply_changes(); });
   });
+  will_apply_changes_ = true;
 }
 
 eviction_part stream_listener::evict_some(core::eviction_pass& pass, std::size_t& budget) {
@@ -177,25 +204,31 @@ eviction_part stream_listener::evict_some(core::eviction_pass& pass, std::size_t
 asio::awaitable<void> stream_listener::listen_on() {
   for (;;) {
     const auto begun = clock::now();
-    if (co_await succeeds(listen())) co_return;
-    const auto lasted = clock::now() - begun;
-    drop_transport();
-    machine_.on_failure();
+    try {
+      co_await listen();
+      co_return;
+    } catch (const std::exception& failed) {
+      news_.has_failed(failed.what());
+    }
+    lose_transport();
+    // What was wanting may be wanting for this as well. What is not done of it is what `listen` begins with.
+    try {
+      co_await begin_again(clock::now() - begun);
+    } catch (const std::exception& failed) {
+      news_.has_failed(failed.what());
+      stand_still();
+    }
     if (stopping_) co_return;  // whoever shuts the stream down drops what is held, and has said the last of it
-    // Before the rest, since nobody may see meanwhile what cannot be trusted. If that fails too, it is what `listen` begins with.
-    if (co_await succeeds(forget()) && !stopping_) news_.show(machine_);
-    co_await rest(failures_.next(lasted));  // not at once: what was wanting may still be
   }
 }
 
-asio::awaitable<bool> stream_listener::succeeds(asio::awaitable<void> work) {
-  try {
-    co_await std::move(work);
-    co_return true;
-  } catch (const std::exception& failed) {
-    news_.has_failed(failed.what());
-  }
-  co_return false;
+asio::awaitable<void> stream_listener::begin_again(clock::duration lasted) {
+  machine_.on_failure();
+  if (stopping_) co_return;
+  co_await forget();  // before the rest, since nobody may see meanwhile what cannot be trusted
+  if (stopping_) co_return;
+  news_.show(machine_);
+  co_await rest(failures_.next(lasted));  // not at once: what was wanting may still be
 }
 
 asio::awaitable<void> stream_listener::listen() {
@@ -204,6 +237,7 @@ asio::awaitable<void> stream_listener::listen() {
   for (;;) {
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
+    if (std::exchange(has_failed_beside_, false)) throw std::bad_alloc();
     const step next = machine_.next();
     if (!socket_ && next != step::forget) {
       co_await come_by_socket();

@@ -71,9 +71,11 @@ class stream_listener final : public evictable, public index_inlet, public name_
 
   /// Until stopped, whatever is thrown meanwhile: nobody else would take the stream up again, or let go of it.
   [[nodiscard]] asio::awaitable<void> listen_on();
-  /// False, and told, when something was thrown.
-  [[nodiscard]] asio::awaitable<bool> succeeds(asio::awaitable<void> work);
   [[nodiscard]] asio::awaitable<void> listen();
+  /// Something was thrown when it had listened for so long: what is held is forgotten, and some time goes by.
+  [[nodiscard]] asio::awaitable<void> begin_again(clock::duration lasted);
+  /// What is left to do for `shut_down` when it has been told to stop. To be begun again when it throws.
+  [[nodiscard]] asio::awaitable<void> let_go();
   /// Before another try. Ends at once, or is not begun, when the stream is to end.
   [[nodiscard]] asio::awaitable<void> rest(std::chrono::milliseconds pause);
   [[nodiscard]] asio::awaitable<void> forget();
@@ -86,6 +88,9 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] error_code open(const std::string& endpoint);
   /// Lets go of the socket, and of the address of the replay endpoint with it: the publisher may have moved.
   void drop_transport();
+  /// The same when everything is read anew behind it, so that breaks of the connection that nobody has seen do not matter.
+  void lose_transport() noexcept;
+  void drop_transport(std::uint64_t breaks) noexcept;
   /// Sees to it that there is somebody to ask.
   [[nodiscard]] asio::awaitable<error_code> find_replay();
   [[nodiscard]] asio::awaitable<void> hear();
@@ -108,6 +113,10 @@ class stream_listener final : public evictable, public index_inlet, public name_
   void end_replay() noexcept;
   void catch_up();
   void apply_changes();
+  /// Does something to what is held outside the stream's own coroutine. What is thrown there may have left it half done, so that it costs
+  /// the stream its blocks as well, at its next step.
+  template <class Work>
+  void beside(Work work) noexcept;
   /// After a look: what waits is taken; when nothing does, the machine hears how the connection is.
   void settle();
   /// With a message. `is_other`: it came over another connection than the one before.
@@ -141,6 +150,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::weak_ptr<stream_listener> self_;
   bool will_catch_up_ = false;       ///< in a later turn of the lane
   bool will_apply_changes_ = false;  ///< the same
+  bool has_failed_beside_ = false;   ///< see `beside`
   bool wants_another_socket_ = false;  ///< this one will not connect again, or perhaps to an address that is no longer the publisher's
   clock::time_point opened_at_;        ///< when the socket was opened last
   error_code replay_failure_;          ///< why the replay endpoint was not found when it was last looked for

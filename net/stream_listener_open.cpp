@@ -80,10 +80,18 @@ error_code stream_listener::open(const std::string& endpoint) {
 }
 
 void stream_listener::drop_transport() {
+  drop_transport(socket_ ? socket_->poll_connection().disconnects : 0);
+}
+
+void stream_listener::lose_transport() noexcept {
+  drop_transport(seen_.disconnects);
+}
+
+void stream_listener::drop_transport(std::uint64_t breaks) noexcept {
   end_replay();
   replay_.reset();
   if (!socket_) return;
-  breaks_.on_fresh_transport(socket_->poll_connection().disconnects);
+  breaks_.on_fresh_transport(breaks);
   if (burst_) burst_->drop_untold();
   socket_.reset();
 }

@@ -33,7 +33,7 @@ void stream_news::show(core::stream_fsm& machine) {
 }
 
 void stream_news::stop(const core::stream_fsm& machine) {
-  show_state(machine, core::stream_state::stopped);
+  if (state_ != core::stream_state::stopped) show_state(machine, core::stream_state::stopped);
 }
 
 void stream_news::tell_of_kept_back(const core::stream_fsm& machine) {
@@ -132,14 +132,18 @@ void stream_news::cannot_open(const error_code& why) {
              {"reason", why.message()}});
 }
 
-void stream_news::has_failed(std::string_view why) {
+void stream_news::has_failed(std::string_view why) noexcept {
   if (!may_write()) return;
-  log::error(log::module::stream, "stream failed",
-             {{"instance", service_->registration.worker.instance},
-              {"tenant", service_->registration.worker.tenant},
-              {"dp_rank", service_->registration.worker.rank.get()},
-              {"endpoint", service_->registration.endpoint},
-              {"reason", why}});
+  try {
+    log::error(log::module::stream, "stream failed",
+               {{"instance", service_->registration.worker.instance},
+                {"tenant", service_->registration.worker.tenant},
+                {"dp_rank", service_->registration.worker.rank.get()},
+                {"endpoint", service_->registration.endpoint},
+                {"reason", why}});
+  } catch (...) {
+    // There is no memory for a line; the next failure tells.
+  }
 }
 
 void stream_news::cannot_ask(const error_code& why) {

@@ -30,13 +30,13 @@ class stream_news {
   void cannot_open(const error_code& why);
   void has_opened() { open_failure_ = {}; }
   /// Something was thrown while the stream was at work.
-  void has_failed(std::string_view why);
+  void has_failed(std::string_view why) noexcept;
   /// A request could not be sent; told when the reason is another than the last time.
   void cannot_ask(const error_code& why);
   void has_asked() { ask_failure_ = {}; }
   /// Some lines wait to be told of together, at a later `show`.
   [[nodiscard]] bool has_kept_back() const noexcept { return lines_.has_kept_back(); }
-  /// The last change of state there is.
+  /// The last change of state there is; once, however often it is told.
   void stop(const core::stream_fsm& machine);
 
  private:
@@ -44,7 +44,7 @@ class stream_news {
   void show_totals(const core::stream_fsm::totals& now);
   void tell(const core::stream_fsm::fact& what);
   void tell_of_kept_back(const core::stream_fsm& machine);
-  [[nodiscard]] bool may_write() { return lines_.take(std::chrono::steady_clock::now()); }
+  [[nodiscard]] bool may_write() noexcept { return lines_.take(std::chrono::steady_clock::now()); }
 
   core::lane_counters* counters_;
   const service_info* service_;
