@@ -77,11 +77,7 @@ class stream_sink {
   /// For looking at what the stream's workers hold.
   [[nodiscard]] const core::event_applier& workers() const noexcept { return applier_; }
 
-  /// Counts a message, batch or event that could not be understood, and logs it: the first ones, then ever fewer, so that a publisher of
-  /// rubbish cannot flood the log. `number` absent: the message had none.
-  void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
-
-  /// The same for a message or reply of the wrong shape.
+  /// Counts and logs a message or reply of the wrong shape. `number` absent: it had none.
   void reject_message(std::optional<core::seqno> number, std::string_view what, error_code why);
 
   /// Counts a message that the subscription let through and that is for somebody else; logged as rarely as what `reject` counts.
@@ -123,6 +119,9 @@ class stream_sink {
   [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
 
  private:
+  /// Counts what could not be understood as a whole, and logs it: the first ones, then ever fewer, so that a publisher of rubbish cannot
+  /// flood the log.
+  void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
   [[nodiscard]] asio::awaitable<void> keep_objects();
   void note_backend(const std::string& name);
   void note_refused(std::uint64_t more);
@@ -158,6 +157,7 @@ class stream_sink {
   std::chrono::steady_clock::time_point begun_{};
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
+  std::uint64_t messages_rejected_ = 0;  ///< and batches; without single events
   std::uint64_t barriers_ = 0;
   std::uint64_t losses_ = 0;
   std::uint64_t beyond_partitions_ = 0;  ///< blocks left out for want of room, see core::apply_tally

@@ -70,8 +70,9 @@ void stream_sink::take_changes(changed_objects what) {
     return;
   }
   objects_->doubt(what);  // to be told of again at their next turn
+  const std::uint64_t before = changes_left_out_;
   changes_left_out_ += what.keys.size();
-  if (!std::has_single_bit(changes_left_out_)) return;
+  if (std::bit_width(before) == std::bit_width(changes_left_out_)) return;
   log::warn(log::module::stream, "differences of a store put off, as too many wait",
             {{"backend", what.backend}, {"instance", registration_.worker.instance}, {"left_out_so_far", changes_left_out_}});
 }
