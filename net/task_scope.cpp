@@ -69,13 +69,23 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   tasks_.push_back(std::make_unique<task>());
   const auto here = std::prev(tasks_.end());
   (*here)->name = std::move(name);
-  const std::uint64_t number = (*here)->number = ++spawned_;
-  asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), task::ending(*this, here)));
+  (*here)->number = ++spawned_;
+  try {
+    // The handler is the owner: it runs once on the executor, whatever way the coroutine ended.
+    asio::co_spawn(executor_, std::move(work),
+                   asio::bind_cancellation_slot((*here)->cancel.slot(), [this, here](std::exception_ptr failure) {
+                     if (failure) note_failure(**here, failure);
+                     ended(here);
+                   }));
+  } catch (...) {
+    tasks_.erase(here);  // it does not run, and nobody must wait for it
+    throw;
+  }
   try {
     // Behind its first step, which was posted just now.
-    asio::post(executor_, [this, number] { begun(number); });
+    asio::post(executor_, [this, number = (*here)->number] { begun(number); });
   } catch (const std::bad_alloc&) {
-    begun(number);  // better that it is told to leave a moment too early, in which case it may not hear, than never
+    (*here)->has_begun = true;  // it runs: better that it is told to leave a moment too early, in which case it may not hear, than never
   }
 }
 
