@@ -48,8 +48,8 @@ class key_store final : private named_records {
   [[nodiscard]] std::uint32_t find(const object_key& key, std::uint64_t digest) const noexcept;
 
   /// A key that is not tracked yet; it counts in its salt's `keys` and stands in no order.
-  /// Errors: `keys_exhausted` when the table cannot grow any further (after some 100 million keys). May throw std::bad_alloc; then nothing has
-  /// changed.
+  /// Errors: `keys_exhausted` when the table cannot grow any further (after some 100 million keys). May throw std::bad_alloc; then
+  /// nothing has changed.
   [[nodiscard]] result<std::uint32_t> add(const object_key& key, std::uint64_t digest);
 
   /// Forgets a key that stands in no order any more. Its salt goes with its last key.

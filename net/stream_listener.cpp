@@ -56,11 +56,10 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
     explicit ending(stream_listener& of) : whose(&of) {}
     ending(const ending&) = delete;
     ending& operator=(const ending&) = delete;
-    ~ending() { whose->end(has_returned); }
+    ~ending() { whose->end(); }
     stream_listener* whose;
-    bool has_returned = false;
   };
-  ending at_any_rate(*self);
+  const ending at_any_rate(*self);
   if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
   self->self_ = self;
   self->sink_.attach(self);
@@ -72,11 +71,9 @@ asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self
     self->lane_->name_sources.push_back(self);
   }
   co_await self->listen_on();
-  at_any_rate.has_returned = true;
 }
 
-void stream_listener::end(bool was_told_to) noexcept {
-  if (!was_told_to) service_->status->state.store(core::stream_state::stopped, std::memory_order_relaxed);  // nobody listens any more
+void stream_listener::end() noexcept {
   news_call_.reset();
   socket_.reset();
   burst_.reset();

@@ -79,7 +79,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   /// Before another try. Ends at once, or is not begun, when the stream is to end.
   [[nodiscard]] asio::awaitable<void> rest(std::chrono::milliseconds pause);
   [[nodiscard]] asio::awaitable<void> forget();
-  void end(bool was_told_to) noexcept;
+  void end() noexcept;
   /// The endpoint with an address in it.
   [[nodiscard]] asio::awaitable<result<std::string>> located(const std::string& endpoint);
   /// One try to get a socket, and a rest when there is none.

@@ -72,12 +72,6 @@ void stream_sink::take_changes(changed_objects what) {
   for (std::size_t i = 0; i < pieces_per_answer && changes_.size() > most_changes; ++i) {
     if (apply_changes_some()) break;
   }
-  objects_->doubt(what);  // to be told of again at their next turn
-  const std::uint64_t before = changes_left_out_;
-  changes_left_out_ += what.keys.size();
-  if (std::bit_width(before) == std::bit_width(changes_left_out_)) return;
-  log::warn(log::module::stream, "differences of a store put off, as too many wait",
-            {{"backend", what.backend}, {"instance", registration_.worker.instance}, {"left_out_so_far", changes_left_out_}});
 }
 
 void stream_sink::tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const {

@@ -18,93 +18,74 @@
 namespace kvc::net {
 
 struct task_scope::task {
-  class ending;
-
   std::string name;
   std::uint64_t number = 0;
   asio::cancellation_signal cancel;
   bool has_begun = false;  ///< before that it has not said which requests to leave it hears
-  std::shared_ptr<const bool> is_listed = std::make_shared<bool>(true);  ///< gone with it, and with its scope
+};
+
+/// The handler of a task, which is its owner: called when the coroutine has ended, or destroyed with it. The latter where an operation
+/// could not be begun for want of memory, as Asio tells that to nobody, and where the context goes before its tasks have ended.
+class task_scope::ownership {
+ public:
+  ownership(std::shared_ptr<task_scope*> scope, task_list::iterator which) noexcept : scope_(std::move(scope)), which_(which) {}
+  ownership(ownership&&) noexcept = default;
+  ownership& operator=(ownership&&) = delete;
+  ~ownership() {
+    if (!scope_ || *scope_ == nullptr) return;
+    ++(*scope_)->failed_;
+    log::error(log::module::app, "task lost", {{"task", (*which_)->name}});
+    end();
+  }
+
+  void operator()(const std::exception_ptr& failure) {
+    if (failure) {
+      ++(*scope_)->failed_;
+      tell((*which_)->name, failure);
+    }
+    end();
+  }
+  /// The task is gone.
+  void end() noexcept {
+    const std::shared_ptr<task_scope*> scope = std::move(scope_);
+    (*scope)->ended(which_);
+  }
+
+ private:
+  std::shared_ptr<task_scope*> scope_;
+  task_list::iterator which_;
 };
 
 task_scope::task_scope(asio::any_io_executor executor)
     : executor_(std::move(executor)), all_gone_(executor_, asio::steady_timer::time_point::max()) {}
 
-task_scope::~task_scope() { assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed"); }
-
-/// The owner of a task: called once on the executor, however the coroutine ended, or destroyed without a call when it never will.
-class task_scope::task::ending {
- public:
-  using place = std::list<std::unique_ptr<task>>::iterator;
-
-  ending(task_scope& scope, place which) : scope_(&scope), listed_((*which)->is_listed), which_(which) {}
-  ending(ending&& other) noexcept
-      : scope_(std::exchange(other.scope_, nullptr)), listed_(std::move(other.listed_)), which_(other.which_) {}
-  ending& operator=(ending&&) = delete;
-  ending(const ending&) = delete;
-  ending& operator=(const ending&) = delete;
-  /// Asio destroys a coroutine when it cannot begin a wait, for want of memory, and says so to nobody. Where a context destroys what is
-  /// left at its own end, the scope may have gone before.
-  ~ending() {
-    if (scope_ == nullptr || listed_.expired()) return;
-    ++scope_->failed_;
-    tell((*which_)->name, "destroyed before its end");
-    scope_->ended(which_);
-  }
-
-  void operator()(const std::exception_ptr& failure) {
-    task_scope& scope = *std::exchange(scope_, nullptr);
-    if (failure) scope.note_failure(**which_, failure);
-    scope.ended(which_);
-  }
-
- private:
-  task_scope* scope_;  ///< null: nothing is left to do
-  std::weak_ptr<const bool> listed_;
-  place which_;
-};
+task_scope::~task_scope() {
+  assert(tasks_.empty() && "the owner must wait for its tasks before it is destroyed");
+  *self_ = nullptr;
+}
 
 void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   if (closed_) return;
   tasks_.push_back(std::make_unique<task>());
   const auto here = std::prev(tasks_.end());
   (*here)->name = std::move(name);
-  (*here)->number = ++spawned_;
+  const std::uint64_t number = (*here)->number = ++spawned_;
+  asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ownership(self_, here)));
   try {
-    // The handler is the owner: it runs once on the executor, whatever way the coroutine ended.
-    asio::co_spawn(executor_, std::move(work),
-                   asio::bind_cancellation_slot((*here)->cancel.slot(), [this, here](std::exception_ptr failure) {
-                     if (failure) note_failure(**here, failure);
-                     ended(here);
-                   }));
-  } catch (...) {
-    tasks_.erase(here);  // it does not run, and nobody must wait for it
-    throw;
-  }
-  try {
-    // Behind its first step, which was posted just now.
-    asio::post(executor_, [this, number = (*here)->number] { begun(number); });
+    asio::post(executor_, [this, number] { begun(number); });  // behind its first step
   } catch (const std::bad_alloc&) {
-    (*here)->has_begun = true;  // it runs: better that it is told to leave a moment too early, in which case it may not hear, than never
+    begun(number);
   }
 }
 
-void task_scope::note_failure(const task& which, const std::exception_ptr& failure) noexcept {
-  ++failed_;
+/// A task has failed. There may be no memory to say so.
+void task_scope::tell(const std::string& name, const std::exception_ptr& failure) noexcept {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& caught) {
-    tell(which.name, caught.what());
+    log::error(log::module::app, "task failed", {{"task", name}, {"reason", caught.what()}});
   } catch (...) {
-    tell(which.name, "not a standard exception");
-  }
-}
-
-void task_scope::tell(const std::string& name, const char* reason) noexcept {
-  try {
-    log::error(log::module::app, "task failed", {{"task", name}, {"reason", reason}});
-  } catch (...) {
-    // There is no memory for the line. That the task has ended matters more.
+    log::error(log::module::app, "task failed", {{"task", name}, {"reason", "not a standard exception"}});
   }
 }
 
@@ -116,7 +97,7 @@ void task_scope::begun(std::uint64_t number) {
   if (is_leaving_) (*found)->cancel.emit(asio::cancellation_type::total);
 }
 
-void task_scope::ended(std::list<std::unique_ptr<task>>::iterator which) {
+void task_scope::ended(task_list::iterator which) noexcept {
   tasks_.erase(which);
   if (tasks_.empty()) all_gone_.cancel();
 }

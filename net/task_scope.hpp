@@ -22,8 +22,8 @@ namespace asio = boost::asio;
 /// Problem: a coroutine that nobody owns outlives what it refers to, loses its exception, and cannot be stopped.
 /// Life cycle: `spawn` any number; `cancel(total)` asks them to finish what they are doing and leave, `cancel(terminal)` to leave now;
 /// `wait` until all have ended or the deadline passes. A task that throws is logged with its name and counted; it never takes the process
-/// down. So is one that asio destroys, as it does with a coroutine that cannot begin a wait for want of memory. The scope must outlive its
-/// tasks, so it is the last member of its owner and the owner waits before it is destroyed; the destructor asserts that nothing is left.
+/// down. So is one that is lost, as Asio drops coroutines whose next operation finds no memory. The scope must outlive its tasks, so it is
+/// the last member of its owner and the owner waits before it is destroyed; the destructor asserts that nothing is left.
 /// Lane: all members are called on the executor's own thread.
 class task_scope {
  public:
@@ -33,7 +33,8 @@ class task_scope {
   task_scope& operator=(const task_scope&) = delete;
 
   /// Starts `task` on the scope's executor. `name` appears in the log when it fails.
-  /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun. Throws std::bad_alloc, and then it has not been.
+  /// After `cancel(terminal)` nothing is started any more and the task is dropped unrun. Throws std::bad_alloc, and has dropped
+  /// it then.
   void spawn(std::string name, asio::awaitable<void> task);
 
   /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`: now.
@@ -50,18 +51,21 @@ class task_scope {
 
  private:
   struct task;
+  class ownership;
+  using task_list = std::list<std::unique_ptr<task>>;
+  static void tell(const std::string& name, const std::exception_ptr& failure) noexcept;
   void begun(std::uint64_t number);
-  void ended(std::list<std::unique_ptr<task>>::iterator which);
-  void note_failure(const task& which, const std::exception_ptr& failure) noexcept;
-  static void tell(const std::string& name, const char* reason) noexcept;
+  void ended(task_list::iterator which) noexcept;
 
   asio::any_io_executor executor_;
   asio::steady_timer all_gone_;
-  std::list<std::unique_ptr<task>> tasks_;
+  task_list tasks_;
   std::size_t failed_ = 0;
   std::uint64_t spawned_ = 0;
   bool is_leaving_ = false;
   bool closed_ = false;
+  /// For handlers, which may be destroyed later: null then.
+  const std::shared_ptr<task_scope*> self_ = std::make_shared<task_scope*>(this);
 };
 
 }  // namespace kvc::net
