@@ -34,7 +34,7 @@ std::string understood(const std::string& body, wire_form form, query_kind kind,
 
 value query_of(const query_writer& from) {
   value made = map({});
-  for (const test::forms::member& each : from.members) made.members.emplace_back(each.name, each.what);
+  for (const kvc::test::forms::member& each : from.members) made.members.emplace_back(each.name, each.what);
   return made;
 }
 
@@ -42,8 +42,8 @@ value query_of(const query_writer& from) {
 
 BOOST_AUTO_TEST_CASE(every_form_of_a_query_means_the_same) {
   // Property, from the contract alone: names and their aliases, null, what comes twice, unknown members, order; one fault at a time.
-  const std::uint64_t seed = test::setting("KVC_FORMS_SEED", 20'261'129);
-  const std::uint64_t rounds = test::setting("KVC_FORMS_ROUNDS", 500);
+  const std::uint64_t seed = kvc::test::setting("KVC_FORMS_SEED", 20'261'129);
+  const std::uint64_t rounds = kvc::test::setting("KVC_FORMS_ROUNDS", 500);
   BOOST_TEST_MESSAGE("seed " << seed << ", rounds " << rounds);
   std::mt19937_64 random(seed);
   std::size_t refused = 0;
@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(every_form_of_a_query_means_the_same) {
 
 BOOST_AUTO_TEST_CASE(every_form_of_a_query_is_answered_alike) {
   // To the byte, by every route and whichever form the answer has.
-  test::api_fixture service;
+  kvc::test::api_fixture service;
   for (const std::string name : {"a", "b", "aa"}) BOOST_TEST(service.join(name).status == 200);
-  const auto prompt = test::ten_blocks();
+  const auto prompt = kvc::test::ten_blocks();
   service.hold(service.find_member("a"), prompt, 0, 7);
   service.hold(service.find_member("b"), prompt, 0, 9, core::medium_id::cpu);
   service.hold(service.find_member("b"), prompt, 0, 3);
@@ -88,10 +88,10 @@ BOOST_AUTO_TEST_CASE(every_form_of_a_query_is_answered_alike) {
   core::hash_blocks(prompt, 4, core::default_hash_seed, locals);
   core::roll_from_root(locals, core::default_hash_seed, hashes);
 
-  const std::uint64_t seed = test::setting("KVC_FORMS_SEED", 20'261'129);
+  const std::uint64_t seed = kvc::test::setting("KVC_FORMS_SEED", 20'261'129);
   BOOST_TEST_MESSAGE("seed " << seed);
   std::mt19937_64 random(seed);
-  test::raw_client client(service.port());
+  kvc::test::raw_client client(service.port());
   for (int round = 0; round < 60; ++round) {
     query_writer query(random);
     query.write();
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(every_form_of_a_query_is_answered_alike) {
     json_form plain(random, false);
     json_form odd(random, true);
     packed_form packed(random);
-    const test::header_list is_packed{{"Content-Type", "application/msgpack"}, {"Accept", "application/json"}};
-    const test::header_list wants_packed{{"Accept", "application/msgpack"}};
+    const kvc::test::header_list is_packed{{"Content-Type", "application/msgpack"}, {"Accept", "application/json"}};
+    const kvc::test::header_list wants_packed{{"Accept", "application/msgpack"}};
     BOOST_TEST_CONTEXT("round " << round << ": " << plain.of(asked).substr(0, 2'000)) {
       const auto first = client.ask("POST", route, plain.of(asked));
       BOOST_TEST(first.status == (query.wrong ? 400 : 200), first.body);
