@@ -1,4 +1,4 @@
-// What a stream writes into the log of things that are not understood or left out: the first time in any case, however much came at once.
+// What a stream writes into the log of things that are not understood: the first time in any case, however much came at once.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -66,13 +66,6 @@ BOOST_AUTO_TEST_CASE(a_batch_nobody_can_read_is_told_however_many_events_could_n
   BOOST_TEST(here.lines_with("seqno=7") == 1);
   for (int i = 0; i < 1'000; ++i) here.sink->reject_batch(core::seqno{8}, net::make_error_code(net::errc::not_understood));
   BOOST_TEST(here.lines_with("seqno=8") == 9);  // when they double
-}
-
-BOOST_AUTO_TEST_CASE(differences_of_a_store_that_are_put_off_are_told_however_many_they_are) {
-  lone_sink here;
-  for (int i = 0; i < 2'000; ++i) here.sink->take_changes({"store", "default", {"a", "b", "c"}});
-
-  BOOST_TEST(here.lines_with("put off") == 11);  // when they double, of some three thousand
 }
 
 BOOST_AUTO_TEST_SUITE_END()
