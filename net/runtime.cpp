@@ -1,8 +1,12 @@
 #include "net/runtime.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <future>
+#include <latch>
+#include <memory>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
@@ -50,8 +54,9 @@ runtime::~runtime() {
 namespace {
 
 /// A handler that throws is a broken invariant of that handler, not of the service: log it and go on serving.
-void run_lane(lane& self) {
+void run_lane(lane& self, const std::shared_ptr<std::latch>& begun) {
   self.enter_thread();
+  begun->count_down();
   ask_for_slices(shortest_slice);  // whoever asks a lane for something should not wait for a tick of the kernel's clock
   for (;;) {
     try {
@@ -91,10 +96,11 @@ void runtime::start(bool pin) {
     log::warn(log::module::app, "lanes are not kept on CPUs of their own, as there are more of them",
               {{"lanes", lanes_.size()}, {"cpus", cpus.size()}});
   }
+  const auto begun = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(lanes_.size()));
   for (auto& each : lanes_) {
     lane* const self = each.get();
     self->beat.begin();
-    threads_.emplace_back(run_lane, std::ref(*self));
+    threads_.emplace_back(run_lane, std::ref(*self), begun);
     const std::string name = "lane-" + std::to_string(self->index());
     pthread_setname_np(threads_.back().native_handle(), name.c_str());
     if (lanes_.size() <= cpus.size()) {
@@ -104,6 +110,7 @@ void runtime::start(bool pin) {
       pthread_setaffinity_np(threads_.back().native_handle(), sizeof(cpu), &cpu);
     }
   }
+  begun->wait();  // so that every lane can be looked at from here on
 }
 
 bool runtime::all_leave(asio::cancellation_type how, std::chrono::steady_clock::duration patience) {
