@@ -83,19 +83,19 @@ asio::awaitable<void> accept_all(http_shared& shared, http_lane& local, tcp::acc
     const auto stopping = co_await asio::this_coro::cancellation_state;
     if (stopping.cancelled() != asio::cancellation_type::none) break;
     error_code failed;
-    bool is_taken = false;  // from the system, and could not be served
+    bool is_short = false;  // of memory to wait for a connection, or to serve the one that has come
     try {
       failed = co_await accept_one(shared, local, acceptor);
     } catch (const std::bad_alloc&) {
       failed = asio::error::no_memory;
-      is_taken = true;
+      is_short = true;
     }
     if (failed && !acceptor.is_open()) break;
     if (is_shortage(failed)) {
       if (const auto times = news.on_shortage(std::chrono::steady_clock::now())) {
         log::warn(log::module::http, "cannot accept", {{"lane", local.here.index()}, {"reason", failed.message()}, {"times", *times}});
       }
-      if (is_taken) continue;  // no need to pause, for which there might be no memory either
+      if (is_short) continue;  // a pause takes memory as well, and the want of it would end this task
       pause.expires_after(accept_pause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
     }
