@@ -87,6 +87,7 @@ asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener
   self->stopping_ = true;
   self->lookup_.cancel();
   self->pause_.cancel();
+  self->asking_.leave();
   if (self->socket_) self->socket_->close();
   if (self->replay_) self->replay_->close();
   // Whatever memory is wanting: it is not listed any more, and nobody else would ever take away what it has left.
@@ -309,7 +310,7 @@ asio::awaitable<void> stream_listener::ask() {
   error_code failed = co_await find_replay();
   if (stopping_ || failed == errc::cancelled) co_return;
   if (!failed) {
-    replay_pass_.emplace(co_await lane_->replays.enter());
+    replay_pass_.emplace(co_await lane_->replays.enter(asking_));
     if (stopping_) co_return;
     failed = replay_->request(machine_.request_from());
   }

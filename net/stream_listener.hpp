@@ -139,6 +139,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   stream_news news_;
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;           ///< since its address is known
+  replay_gate::visitor asking_;
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
   std::unique_ptr<live_burst> burst_;             ///< the live batches in hand, and what came behind them; null: nothing
   core::seqno live_number_{};                     ///< of the first in hand
