@@ -106,6 +106,11 @@ void stream_listener::take_changes(changed_objects what) {
   });
 }
 
+void stream_listener::lose_track() {
+  sink_.forget_changes();
+  failed_beside_ = "more objects of its store have changed than it could be told of";
+}
+
 void stream_listener::apply_changes() {
   if (stopping_ || will_apply_changes_) return;
   const bool is_done = sink_.apply_changes_some();

@@ -55,6 +55,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] std::size_t waiting_bytes() const override { return sink_.workers().waiting_bytes(); }
 
   void take_changes(changed_objects what) override;
+  void lose_track() override;
   void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,
                 std::vector<core::named_block>& into) const override {
     if (!stopping_) sink_.names_of(home, blocks, into);
