@@ -16,6 +16,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/lane_map.hpp"
+#include "net/lasting_task.hpp"
 #include "net/log.hpp"
 #include "net/recipe_task.hpp"
 #include "net/stand_still.hpp"
@@ -122,7 +123,7 @@ struct fleet_service::state {
         homes(all_lanes.size()) {
     lane& control = all_lanes.at(0);
     asio::post(control.context, [this, &control] {
-      control.tasks.spawn("hash recipe watch", watch_recipes(control, view, settings.recipe_check));
+      spawn_lasting(control, "hash recipe watch", [this, &control] { return watch_recipes(control, view, settings.recipe_check); });
     });
     if (with.index_budget == 0) return;
     const auto watch = std::make_shared<budget_watch>(budget);
@@ -130,7 +131,7 @@ struct fleet_service::state {
       lane& each = all_lanes.at(i);
       // Scopes belong to their lanes, which may not have started yet.
       asio::post(each.context, [&each, shared = watch, rhythm = with.eviction] {
-        each.tasks.spawn("byte budget", keep_within_budget(each, shared, rhythm));
+        spawn_lasting(each, "byte budget", [&each, shared, rhythm] { return keep_within_budget(each, shared, rhythm); });
       });
     }
   }

@@ -15,7 +15,7 @@ kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener
           net/stream_news
           net/stream_sink net/stream_sink_counts net/stream_sink_objects)
 kvc_group(kvc_net stores net/inlet_mail net/object_shelves net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
-kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/pool_asker net/ready_sockets net/recipe_task net/replay_gate net/runtime
+kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/lasting_task net/pool_asker net/ready_sockets net/recipe_task net/replay_gate net/runtime
           net/sender_turns net/task_scope)
 kvc_group(kvc_net prefetches net/api_batch net/long_prompt net/object_walk net/query_prefetch net/worker_report)
 
