@@ -59,6 +59,16 @@ std::string key_text(const core::worker_key& key) {
   return key.instance + "|" + key.tenant + "|" + std::to_string(key.rank.get());
 }
 
+std::string reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "not a standard exception";
+  }
+}
+
 /// A line that there may be no memory for: what has been done must not be taken for undone because of it.
 void tell_of_start(const service_info& made) noexcept {
   const core::registration& from = made.registration;
@@ -79,12 +89,11 @@ void tell_of_start(const service_info& made) noexcept {
 void tell_of_end(const service_info& ended, const std::exception_ptr& failed) noexcept {
   const core::registration& from = ended.registration;
   try {
-    if (failed) std::rethrow_exception(failed);
-    log::info(log::module::fleet, "unregistered", {{"service", key_text(from.worker)}, {"endpoint", from.endpoint}});
-  } catch (const std::bad_alloc&) {
-  } catch (const std::exception& thrown) {
+    const std::string service = key_text(from.worker);
+    if (!failed) return log::info(log::module::fleet, "unregistered", {{"service", service}, {"endpoint", from.endpoint}});
     log::error(log::module::fleet, "unregistered, and not ended as it should",
-               {{"instance", from.worker.instance}, {"endpoint", from.endpoint}, {"reason", thrown.what()}});
+               {{"service", service}, {"endpoint", from.endpoint}, {"reason", reason_of(failed)}});
+  } catch (const std::bad_alloc&) {
   }
 }
 
