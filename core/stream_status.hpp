@@ -75,6 +75,7 @@ struct stream_status {
   std::atomic<std::uint64_t> replays_failed{0};          ///< never answered
   std::array<std::atomic<std::uint64_t>, replay_outcome_count> replays_by_outcome{};
   std::atomic<std::uint64_t> restarts{0};
+  std::atomic<std::uint64_t> failures{0};                ///< times something was thrown here, for want of memory say, and it began anew
   std::atomic<std::uint64_t> missing{0};                 ///< seqnos known lost in this generation
   std::atomic<std::uint64_t> unproven{0};                ///< absences in this generation that may hide a restart
   std::atomic<std::uint64_t> lost{0};                    ///< seqnos known lost in all generations

@@ -4,18 +4,22 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/lane_map.hpp"
+#include "net/lasting_task.hpp"
 #include "net/log.hpp"
 #include "net/recipe_task.hpp"
+#include "net/stand_still.hpp"
 #include "net/stream_listener.hpp"
 
 namespace kvc::net {
@@ -24,15 +28,24 @@ namespace {
 /// Awaits work on another lane. The caller's cancellation stays behind: its signal may only be used on the caller's own lane.
 auto detached_from_cancellation() { return asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable); }
 
-using listener_pointer = std::shared_ptr<stream_listener>;
+/// This side's share in a stream. Whoever has it in hand may copy it, or lose it, on any lane: the last share in the stream itself has to
+/// go on the stream's own lane, since what it holds is that lane's.
+using listener_share = std::shared_ptr<std::shared_ptr<stream_listener>>;
 
 /// Runs on the worker's lane: makes the stream there and starts it.
-asio::awaitable<listener_pointer> open_stream(lane* home, zmq_engine* engine, core::catalog* catalog, core::medium_table* media,
-                                              const stream_settings* settings, std::shared_ptr<const service_info> service) {
-  const std::string name = "stream " + service->registration.worker.instance + "/" + std::to_string(service->registration.worker.rank.get());
-  auto listener = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
-  home->tasks.spawn(name, stream_listener::run(listener));
-  co_return listener;
+asio::awaitable<listener_share> open_stream(lane* home, zmq_engine* engine, core::catalog* catalog, core::medium_table* media,
+                                            const stream_settings* settings, std::shared_ptr<const service_info> service) {
+  auto made = std::make_shared<std::shared_ptr<stream_listener>>();
+  *made = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
+  stream_listener::start(*made);
+  co_return made;
+}
+
+/// Runs on the worker's lane: ends the stream, and lets go of it.
+asio::awaitable<void> close_stream(listener_share which) {
+  if (!*which) co_return;
+  co_await stream_listener::shut_down(*which);
+  which->reset();
 }
 
 /// Whether the new stream has to wait for the end of the old one: both want to be bound to one address, or the old one will take the
@@ -46,12 +59,50 @@ std::string key_text(const core::worker_key& key) {
   return key.instance + "|" + key.tenant + "|" + std::to_string(key.rank.get());
 }
 
+std::string reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "not a standard exception";
+  }
+}
+
+/// A line that there may be no memory for: what has been done must not be taken for undone because of it.
+void tell_of_start(const service_info& made) noexcept {
+  const core::registration& from = made.registration;
+  try {
+    log::info(log::module::fleet, "registered",
+              {{"service", key_text(from.worker)},
+               {"endpoint", from.endpoint},
+               {"type", core::to_string(from.type)},
+               {"model", from.partition.model},
+               {"block_size", from.partition.block_size},
+               {"lane", made.lane},
+               {"generation", made.generation.get()}});
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+/// The same. `failed`: why it could not be ended as it should; null: it was.
+void tell_of_end(const service_info& ended, const std::exception_ptr& failed) noexcept {
+  const core::registration& from = ended.registration;
+  try {
+    const std::string service = key_text(from.worker);
+    if (!failed) return log::info(log::module::fleet, "unregistered", {{"service", service}, {"endpoint", from.endpoint}});
+    log::error(log::module::fleet, "unregistered, and not ended as it should",
+               {{"service", service}, {"endpoint", from.endpoint}, {"reason", reason_of(failed)}});
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 }  // namespace
 
 struct fleet_service::state {
   struct entry {
     std::shared_ptr<const service_info> info;
-    listener_pointer listener;
+    listener_share listener;
     std::shared_ptr<asio::steady_timer> settled;  ///< over when whoever has listed it is done with it, and with what was listed before
 
     [[nodiscard]] bool is_being_made() const { return !listener && settled->expiry() != asio::steady_timer::time_point::min(); }
@@ -81,7 +132,7 @@ struct fleet_service::state {
         homes(all_lanes.size()) {
     lane& control = all_lanes.at(0);
     asio::post(control.context, [this, &control] {
-      control.tasks.spawn("hash recipe watch", watch_recipes(control, view, settings.recipe_check));
+      spawn_lasting(control, "hash recipe watch", [this, &control] { return watch_recipes(control, view, settings.recipe_check); });
     });
     if (with.index_budget == 0) return;
     const auto watch = std::make_shared<budget_watch>(budget);
@@ -89,7 +140,7 @@ struct fleet_service::state {
       lane& each = all_lanes.at(i);
       // Scopes belong to their lanes, which may not have started yet.
       asio::post(each.context, [&each, shared = watch, rhythm = with.eviction] {
-        each.tasks.spawn("byte budget", keep_within_budget(each, shared, rhythm));
+        spawn_lasting(each, "byte budget", [&each, shared, rhythm] { return keep_within_budget(each, shared, rhythm); });
       });
     }
   }
@@ -124,21 +175,28 @@ struct fleet_service::state {
     view.publish(std::move(next));
   }
 
-  /// Ends a stream that is no longer listed, and gives this lane's share in it away: the last one has to go on the stream's own lane, since
-  /// what it holds is that lane's. Control lane.
-  asio::awaitable<void> end(entry ended) {
-    lane& home = lanes->at(ended.info->lane);
-    co_await asio::co_spawn(home.context, stream_listener::shut_down(std::move(ended.listener)), detached_from_cancellation());
-    homes.release(ended.info->registration.worker);
-    log::info(log::module::fleet, "unregistered",
-              {{"service", key_text(ended.info->registration.worker)}, {"endpoint", ended.info->registration.endpoint}});
-  }
-
-  /// The same, and of what it has taken the place of: nothing of that may be found any more once somebody has been answered.
+  /// Ends a stream that is no longer listed, and what it has taken the place of: nothing of that may be found any more once somebody has been
+  /// answered. Nobody else would end it, so that a want of memory only puts it off; other errors are thrown when it has been tried. Control
+  /// lane.
   asio::awaitable<void> end_wholly(entry ended) {
-    const auto settled = ended.settled;
-    if (ended.listener) co_await end(std::move(ended));  // else `add` ends it when its lane has made it
-    co_await until_over(settled);
+    lane& home = lanes->at(ended.info->lane);
+    std::exception_ptr failed;
+    while (ended.listener) {  // else `add` ends it when its lane has made it
+      try {
+        co_await asio::co_spawn(home.context, close_stream(ended.listener), detached_from_cancellation());
+      } catch (const std::bad_alloc&) {
+        stand_still();
+        continue;
+      } catch (...) {
+        failed = std::current_exception();
+        insist_on([&] { asio::post(home.context, [left = ended.listener] { left->reset(); }); });
+      }
+      ended.listener.reset();
+      homes.release(ended.info->registration.worker);
+      tell_of_end(*ended.info, failed);
+    }
+    if (ended.settled) co_await until_over(ended.settled);
+    if (failed) std::rethrow_exception(failed);
   }
 
   static asio::awaitable<void> until_over(std::shared_ptr<asio::steady_timer> settled) {
@@ -188,24 +246,24 @@ struct fleet_service::state {
     info.status = std::make_shared<core::stream_status>();
     info.recipe = std::make_shared<core::recipe_notes>();
     info.status->generation.store(generation, std::memory_order_relaxed);
-    info.lane = homes.assign(wanted.worker);
     outcome.changed = true;
     outcome.replaced = old.has_value();
     outcome.worker = info.worker;
-
-    // Listed before the first suspension, so that a second call for the same key sees it; the listener follows when its lane has made it.
     const core::worker_key key = wanted.worker;
-    const std::shared_ptr<const service_info> listed_as = std::move(made);
     const settling until_done(lanes->at(0).context);
-    entries.insert_or_assign(key, entry{listed_as, nullptr, until_done.over()});
+    info.lane = homes.assign(key);
+    const std::shared_ptr<const service_info> listed_as = std::move(made);
     lane& home = lanes->at(info.lane);
-    listener_pointer listener;
+    listener_share listener;
     std::exception_ptr failed;
     try {
+      // Listed before the first suspension, so that a second call for the same key sees it; the listener follows when its lane has made it.
+      entries.insert_or_assign(key, entry{listed_as, nullptr, until_done.over()});
       publish();
       if (ends_first) {
-        entry before = *std::exchange(old, std::nullopt);
-        co_await end_wholly(std::move(before));
+        auto ending = insist_on([&] { return end_wholly(*old); });
+        old.reset();
+        co_await std::move(ending);
       }
       listener = co_await asio::co_spawn(home.context, open_stream(&home, engine, catalog, media, &settings, listed_as),
                                          detached_from_cancellation());
@@ -216,46 +274,53 @@ struct fleet_service::state {
     if (!listener) {  // nobody may be listed who is not heard
       homes.release(key);
       if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) entries.erase(listed);
-      publish();
-      if (old) co_await end_wholly(*std::move(old));
+      insist_on([this] { publish(); });
+      if (old) {
+        auto ending = insist_on([&] { return end_wholly(*old); });
+        co_await std::move(ending);
+      }
       if (failed) std::rethrow_exception(failed);
       co_return error_code(core::errc::seed_conflict);
     }
-    log::info(log::module::fleet, "registered",
-              {{"service", key_text(key)},
-               {"endpoint", wanted.endpoint},
-               {"type", core::to_string(wanted.type)},
-               {"model", wanted.partition.model},
-               {"block_size", wanted.partition.block_size},
-               {"lane", info.lane},
-               {"generation", generation}});
+    tell_of_start(*listed_as);
     if (const auto listed = entries.find(key); listed != entries.end() && listed->second.info == listed_as) {
       listed->second.listener = std::move(listener);
     } else {  // removed or replaced while its lane was making it
-      entry late{listed_as, std::move(listener), nullptr};  // by name: g++ 12 destroys such a temporary twice when it is within a co_await
-      co_await end(std::move(late));
+      auto ending = insist_on([&] { return end_wholly({listed_as, listener, nullptr}); });
+      co_await std::move(ending);
     }
-    if (old) co_await end_wholly(*std::move(old));
+    if (old) {
+      auto ending = insist_on([&] { return end_wholly(*old); });
+      co_await std::move(ending);
+    }
     co_return outcome;
   }
 
+  /// Whatever is thrown when one of them ends, the others end as well; the first of that is thrown when they have.
   asio::awaitable<std::vector<core::worker_key>> remove(selector which) {
     std::vector<entry> ending;
     std::vector<core::worker_key> keys;
-    for (auto each = entries.begin(); each != entries.end();) {
-      const core::worker_key& key = each->first;
+    for (const auto& [key, each] : entries) {
       const bool matches = key.tenant == which.tenant && key.instance == which.instance && (!which.rank || key.rank == *which.rank) &&
                            (!which.kind || key.kind == *which.kind);
-      if (!matches) {
-        ++each;
-        continue;
-      }
+      if (!matches) continue;
       keys.push_back(key);
-      ending.push_back(each->second);
-      each = entries.erase(each);
+      ending.push_back(each);
     }
-    if (!keys.empty()) publish();
-    for (entry& each : ending) co_await end_wholly(std::move(each));
+    if (keys.empty()) co_return keys;
+    // Nothing has changed up to here. What is no longer listed has to end, since nobody else would end it.
+    for (const core::worker_key& each : keys) entries.erase(each);
+    insist_on([this] { publish(); });
+    std::exception_ptr first;
+    for (const entry& each : ending) {
+      try {
+        auto one = insist_on([&] { return end_wholly(each); });
+        co_await std::move(one);
+      } catch (...) {
+        if (!first) first = std::current_exception();
+      }
+    }
+    if (first) std::rethrow_exception(first);
     co_return keys;
   }
 
@@ -263,7 +328,7 @@ struct fleet_service::state {
   asio::awaitable<void> find(core::worker_id worker, std::shared_ptr<dump_turn> turn) {
     for (const auto& [key, each] : entries) {
       if (each.info->worker != worker) continue;
-      turn->from = each.listener;
+      if (each.listener) turn->from = *each.listener;
       turn->lane = each.info->lane;
     }
     co_return;

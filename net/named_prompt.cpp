@@ -1,6 +1,7 @@
 #include "net/named_prompt.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -18,6 +19,13 @@ namespace kvc::net {
 namespace {
 
 constexpr std::size_t names_per_turn = 2'048;  ///< of a lane, before its other work
+/// Prompts that nobody waits for any more and a lane still has to look up, however many clients ask again: enough to know that it stands.
+constexpr std::size_t most_given_up = 256;
+
+std::atomic<std::size_t>& given_up() {
+  static std::atomic<std::size_t> count{0};
+  return count;
+}
 
 /// One prompt on its way along the lanes. Each writes its own answer; all but those is the asker's.
 struct prompt_question {
@@ -27,7 +35,24 @@ struct prompt_question {
   lane* asker = nullptr;
   std::size_t open = 0;                ///< answers to come
   asio::steady_timer* bell = nullptr;  ///< of who waits; null: nobody does
+  bool is_given_up = false;            ///< and counted as that
+
+  prompt_question() = default;
+  prompt_question(const prompt_question&) = delete;
+  prompt_question& operator=(const prompt_question&) = delete;
+  ~prompt_question() {
+    if (is_given_up) given_up().fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// Its asker has gone.
+  void leave() noexcept {
+    bell = nullptr;
+    if (open == 0) return;
+    is_given_up = true;
+    given_up().fetch_add(1, std::memory_order_relaxed);
+  }
 };
+
+refusal not_told_in_time() { return {refusal_kind::overloaded, "a lane did not tell in time which blocks the hashes mean; try again"}; }
 
 /// Goes on along the prompt with what the engines of a lane and the board know, for a turn. True when they know no more.
 bool follow_some(lane& there, const prompt_question& asked, std::vector<core::seq_hash>& blocks) {
@@ -76,6 +101,7 @@ asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std
   const std::span<const core::seq_hash> asked_for = std::exchange(query.hashes, {});
   const core::partition_view* const found = here.partitions.get().find(query.partition);
   if (found == nullptr || asked_for.empty()) co_return std::nullopt;
+  if (given_up().load(std::memory_order_relaxed) >= most_given_up) co_return not_told_in_time();
 
   const auto asked = std::make_shared<prompt_question>();
   asked->home = found->partition;
@@ -87,16 +113,14 @@ asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std
   asked->open = all.size();
   asio::steady_timer bell(here.context, patience);
   asked->bell = &bell;
-  const std::unique_ptr<prompt_question, void (*)(prompt_question*)> waiting(asked.get(), [](prompt_question* of) { of->bell = nullptr; });
+  const std::unique_ptr<prompt_question, void (*)(prompt_question*)> waiting(asked.get(), [](prompt_question* of) { of->leave(); });
   for (std::size_t i = 0; i < all.size(); ++i) {
     lane& there = all.at(i);
     asio::post(there.context, [&there, asked] { follow(there, asked); });
   }
   boost::system::error_code rung;
   co_await bell.async_wait(asio::redirect_error(asio::use_awaitable, rung));
-  if (asked->open != 0) {
-    co_return refusal{refusal_kind::overloaded, "a lane did not tell in time which blocks the hashes mean; try again"};
-  }
+  if (asked->open != 0) co_return not_told_in_time();
   blocks = joined(asked->answers);
   query.hashes = blocks;
   query.unknown_names = asked->names.size() - blocks.size();

@@ -1,10 +1,7 @@
 #include "net/object_shelves.hpp"
 
 #include <algorithm>
-
-#include <boost/asio/post.hpp>
-
-#include "net/runtime.hpp"
+#include <exception>
 
 namespace kvc::net {
 namespace {
@@ -63,7 +60,7 @@ void object_shelves::release(std::uint32_t backend) {
 
 /// Whether a stream speaks for a backend. Under the lock of the names.
 bool object_shelves::has_stream(const entry& one) {
-  return std::ranges::any_of(one.inlets, [](const auto& each) { return !each.second.expired(); });
+  return std::ranges::any_of(one.inlets, [](const auto& each) { return !each->to().expired(); });
 }
 
 bool object_shelves::has_objects(const core::object_table& table, std::string_view backend) {
@@ -151,7 +148,16 @@ bool object_shelves::clear_some(const core::cleared_objects& which, progress& at
 
 bool object_shelves::is_heard_by_others(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker) const {
   const std::shared_lock reading(names_lock_);
-  return std::ranges::any_of(entries_[backend].inlets, [&](const auto& each) { return !is_same(each.second, speaker); });
+  return std::ranges::any_of(entries_[backend].inlets, [&](const auto& each) { return !is_same(each->to(), speaker); });
+}
+
+/// Calls `work(mail)` for every inlet but that of `speaker`. Takes no memory.
+template <class Work>
+void object_shelves::each_other(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker, Work work) const {
+  const std::shared_lock reading(names_lock_);
+  for (const std::shared_ptr<inlet_mail>& each : entries_[backend].inlets) {
+    if (!is_same(each->to(), speaker)) work(*each);
+  }
 }
 
 void object_shelves::tell_lost(std::uint32_t backend, std::vector<core::named_object>& lost,
@@ -164,26 +170,54 @@ void object_shelves::tell_lost(std::uint32_t backend, std::vector<core::named_ob
 bool object_shelves::apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally,
                                 const std::weak_ptr<index_inlet>& speaker) {
   if (at.next_event == batch.events.size()) return true;
+  at.are_others_behind = false;
+  std::optional<std::uint32_t> heard_of;  // by others
+  try {
+    apply_next(batch, from, at, tally, speaker, heard_of);
+    if (heard_of) at.are_others_behind = is_any_behind(*heard_of, speaker);
+  } catch (const std::exception&) {
+    if (heard_of) each_other(*heard_of, speaker, [](inlet_mail& each) { each.lose_track(); });
+    throw;
+  }
+  return at.next_event == batch.events.size();
+}
+
+bool object_shelves::is_any_behind(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker) const {
+  bool is_behind = false;
+  each_other(backend, speaker, [&is_behind](const inlet_mail& each) { is_behind = is_behind || each.is_behind(); });
+  return is_behind;
+}
+
+bool object_shelves::are_others_behind(std::string_view backend, const std::weak_ptr<index_inlet>& speaker) const {
+  const std::optional<std::uint32_t> number = find(backend);
+  return number && is_any_behind(*number, speaker);
+}
+
+/// `heard_of`: the backend, from when on others have to hear of what is lost.
+void object_shelves::apply_next(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally,
+                                const std::weak_ptr<index_inlet>& speaker, std::optional<std::uint32_t>& heard_of) {
   if (const auto cleared = core::cleared_by(batch.events[at.next_event], from)) {
     const std::optional<std::uint32_t> whose = find(cleared->backend);
-    const bool is_heard = whose && is_heard_by_others(*whose, speaker);
+    if (whose && is_heard_by_others(*whose, speaker)) heard_of = whose;
     std::vector<core::named_object> lost;
-    if (clear_some(*cleared, at, is_heard ? &lost : nullptr)) ++at.next_event;
-    if (is_heard) tell_lost(*whose, lost, speaker);
-    return at.next_event == batch.events.size();
+    if (clear_some(*cleared, at, heard_of ? &lost : nullptr)) ++at.next_event;
+    if (heard_of) tell_lost(*whose, lost, speaker);
+    return;
   }
   // Neighbours of one backend are applied under one lock.
   const std::string& name = core::backend_of(batch.events[at.next_event], from);
   const std::optional<std::uint32_t> backend = open(name);
   if (!backend) {
     ++tally.refused;
-    return ++at.next_event == batch.events.size();
+    ++at.next_event;
+    return;
   }
   const std::uint32_t tick = now();
   std::vector<core::named_object> doubtful;
   std::vector<core::named_object> lost;
   tally.doubtful = ask_ && can_be_asked(*backend) ? &doubtful : nullptr;
-  tally.lost = is_heard_by_others(*backend, speaker) ? &lost : nullptr;
+  if (is_heard_by_others(*backend, speaker)) heard_of = backend;
+  tally.lost = heard_of ? &lost : nullptr;
   write(*backend, [&](core::object_table& table) {
     if (this->name(*backend) != name) return;  // it has given way meanwhile, and gets another number in the next turn
     for (std::size_t i = 0; i < events_per_hold && at.next_event < batch.events.size(); ++i, ++at.next_event) {
@@ -196,7 +230,6 @@ bool object_shelves::apply_some(const core::event_batch& batch, const core::obje
   tally.lost = nullptr;
   by_tenant(doubtful, [&](const std::string& tenant, std::vector<std::string> keys) { ask_(*backend, tenant, std::move(keys)); });
   tell_lost(*backend, lost, speaker);
-  return at.next_event == batch.events.size();
 }
 
 bool object_shelves::forget_some(std::string_view backend, std::size_t budget) {
@@ -228,8 +261,9 @@ bool object_shelves::attach(std::string_view backend, lane& home, std::weak_ptr<
     number = number_of(backend);
     if (!number) return false;
     auto& all = entries_[*number].inlets;
-    std::erase_if(all, [](const auto& each) { return each.second.expired(); });
-    if (all.size() < most_inlets) all.emplace_back(&home, std::move(inlet));
+    std::erase_if(all, [](const auto& each) { return each->to().expired(); });
+    const bool is_there = std::ranges::any_of(all, [&inlet](const auto& each) { return is_same(each->to(), inlet); });
+    if (!is_there && all.size() < most_inlets) all.push_back(std::make_shared<inlet_mail>(home, std::move(inlet)));
   }
   doubt(*number);  // behind the inlet, so that whatever is confirmed from now on reaches it
   return true;
@@ -240,28 +274,25 @@ void object_shelves::detach(std::string_view backend, const std::weak_ptr<index_
   const auto number = numbers_.find(backend);
   if (number == numbers_.end()) return;
   std::erase_if(entries_[number->second].inlets,
-                [&inlet](const auto& each) { return each.second.expired() || is_same(each.second, inlet); });
+                [&inlet](const auto& each) { return each->to().expired() || is_same(each->to(), inlet); });
 }
 
 bool object_shelves::is_spoken_for(std::string_view backend) const {
   const std::shared_lock reading(names_lock_);
   const auto number = numbers_.find(backend);
   if (number == numbers_.end()) return false;
-  return std::ranges::any_of(entries_[number->second].inlets, [](const auto& each) { return !each.second.expired(); });
+  return has_stream(entries_[number->second]);
 }
 
 std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> object_shelves::inlets(std::uint32_t backend) const {
+  std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> all;
   const std::shared_lock reading(names_lock_);
-  return entries_[backend].inlets;
+  for (const std::shared_ptr<inlet_mail>& each : entries_[backend].inlets) all.emplace_back(&each->home(), each->to());
+  return all;
 }
 
 void object_shelves::tell(std::uint32_t backend, const changed_objects& what, const std::weak_ptr<index_inlet>& speaker) const {
-  for (const auto& [where, inlet] : inlets(backend)) {
-    if (is_same(inlet, speaker)) continue;
-    asio::post(where->context, [inlet, what] {
-      if (const auto alive = inlet.lock()) alive->take_changes(what);
-    });
-  }
+  each_other(backend, speaker, [&what](inlet_mail& each) { each.send(what); });
 }
 
 object_shelves::totals object_shelves::sum() const {

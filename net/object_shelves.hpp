@@ -22,6 +22,7 @@
 #include "core/object_feed.hpp"
 #include "core/object_table.hpp"
 #include "net/index_inlet.hpp"
+#include "net/inlet_mail.hpp"
 
 namespace kvc::net {
 
@@ -96,11 +97,15 @@ class object_shelves {
   struct progress {
     std::size_t next_event = 0;
     std::uint32_t next_object = 0;  ///< of the table, when a clear of one medium is under way
+    bool are_others_behind = false;  ///< see below
   };
   /// Applies the next few events of a batch; true when the batch is finished. `speaker`: the inlet of whoever has said them. Others that
   /// speak for the same backend, as masters do that lead in turn, are told of what is lost: they hold it for as long as nobody tells them.
+  /// Something thrown makes them lose track, since not all of what it was about may have been told.
   [[nodiscard]] bool apply_some(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally,
                                 const std::weak_ptr<index_inlet>& speaker = {});
+  /// Whether those who are told of what is lost, but for `speaker`, should get some time before there is more.
+  [[nodiscard]] bool are_others_behind(std::string_view backend, const std::weak_ptr<index_inlet>& speaker) const;
   /// Who asks a store about objects of which events have left nothing that is known, one tenant's at a time. `ask` is called on the
   /// lanes of streams. To be called before there are any.
   using doubt_call = std::function<void(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys)>;
@@ -116,13 +121,14 @@ class object_shelves {
 
   /// What is found out about a backend's blocks elsewhere can be told here. `home` is the inlet's lane. What is known of its objects is
   /// doubted, since the inlet has not been told. False: there are too many backends.
+  /// Changes no list when it has been done before.
   bool attach(std::string_view backend, lane& home, std::weak_ptr<index_inlet> inlet);
   /// The inlet's stream speaks for the backend no more.
   void detach(std::string_view backend, const std::weak_ptr<index_inlet>& inlet);
   /// Whether a stream speaks for the backend.
   [[nodiscard]] bool is_spoken_for(std::string_view backend) const;
   [[nodiscard]] std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets(std::uint32_t backend) const;
-  /// Tells the inlets of a backend, each on its lane, but for that of `speaker`.
+  /// Tells the inlets of a backend, each on its lane, but for that of `speaker`; see inlet_mail.
   void tell(std::uint32_t backend, const changed_objects& what, const std::weak_ptr<index_inlet>& speaker = {}) const;
 
   struct totals {
@@ -152,7 +158,7 @@ class object_shelves {
     std::atomic<const std::string*> name{nullptr};  ///< the same, for those who hold no lock
     std::atomic<bool> can_be_asked{false};
     bool has_store = false;
-    std::vector<std::pair<lane*, std::weak_ptr<index_inlet>>> inlets;
+    std::vector<std::shared_ptr<inlet_mail>> inlets;
   };
   /// The name of a backend that has given way, for whoever may be reading it still.
   struct former {
@@ -164,8 +170,13 @@ class object_shelves {
   [[nodiscard]] static bool has_objects(const core::object_table& table, std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view backend);
   [[nodiscard]] std::optional<std::uint32_t> give_way(const std::string& to);
+  void apply_next(const core::event_batch& batch, const core::object_source& from, progress& at, core::object_tally& tally,
+                  const std::weak_ptr<index_inlet>& speaker, std::optional<std::uint32_t>& heard_of);
   [[nodiscard]] bool clear_some(const core::cleared_objects& which, progress& at, std::vector<core::named_object>* lost = nullptr);
   [[nodiscard]] bool is_heard_by_others(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker) const;
+  [[nodiscard]] bool is_any_behind(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker) const;
+  template <class Work>
+  void each_other(std::uint32_t backend, const std::weak_ptr<index_inlet>& speaker, Work work) const;
   void tell_lost(std::uint32_t backend, std::vector<core::named_object>& lost, const std::weak_ptr<index_inlet>& speaker) const;
 
   const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();

@@ -25,18 +25,19 @@ error_code replay_client::request(core::seqno from) {
 
 asio::awaitable<replay_client::reply> replay_client::next(std::chrono::steady_clock::time_point deadline) {
   reply answer;
-  if (closed_ || !socket_) {
+  if (closed_) {
     answer.what = reply::kind::stopped;
     co_return answer;
   }
+  if (!socket_) co_return answer;  // nobody has been asked
   const error_code failed = co_await socket_->receive(message_, deadline);
   if (failed == errc::timed_out) co_return answer;
-  if (failed == errc::bad_frame_count) {
-    answer.what = reply::kind::unreadable;
+  if (closed_ || failed == errc::cancelled || failed == errc::closed) {
+    answer.what = reply::kind::stopped;
     co_return answer;
   }
-  if (failed || closed_) {
-    answer.what = reply::kind::stopped;
+  if (failed) {  // of its shape, or of the transport: the rest of this answer will not come either, and the next has a socket of its own
+    answer.what = reply::kind::unreadable;
     co_return answer;
   }
   const auto read = read_replay(message_);

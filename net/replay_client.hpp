@@ -36,8 +36,8 @@ class replay_client {
     std::span<const std::byte> payload;
   };
 
-  /// The next part of the answer. `silence`: nothing came before `deadline`; `unreadable`: a reply of the wrong shape; `stopped`: closed or
-  /// cancelled. Cancellation: total and terminal end the wait.
+  /// The next part of the answer. `silence`: nothing came before `deadline`, or nobody has been asked; `unreadable`: a reply of the wrong
+  /// shape, or none that could be received; `stopped`: closed or cancelled. Cancellation: total and terminal end the wait.
   [[nodiscard]] asio::awaitable<reply> next(std::chrono::steady_clock::time_point deadline);
 
   /// Ends the answer in hand, and with it the payload of the last reply; the next request opens anew.

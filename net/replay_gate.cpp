@@ -15,7 +15,16 @@ namespace kvc::net {
 /// A coroutine that waits. It leaves the line when it goes in, by cancellation, or by being destroyed.
 class replay_gate::place final : public waiting_place<place> {
  public:
-  using waiting_place::waiting_place;
+  place(std::list<place*>& line, const asio::any_io_executor& executor, visitor& whose)
+      : waiting_place(line, executor, clock::time_point::max()), whose_(whose) {
+    whose_.waits_at_ = this;
+  }
+  ~place() { whose_.waits_at_ = nullptr; }
+  place(const place&) = delete;
+  place& operator=(const place&) = delete;
+
+ private:
+  visitor& whose_;
 };
 
 /// Whoever comes to stand first is to look for himself, however those before him have gone: each has only been told to wait for that.
@@ -30,12 +39,17 @@ class replay_gate::line_end {
   replay_gate& gate_;
 };
 
-asio::awaitable<replay_gate::pass> replay_gate::enter() {
+void replay_gate::visitor::leave() noexcept {
+  is_leaving_ = true;
+  if (waits_at_ != nullptr) waits_at_->bell().cancel();
+}
+
+asio::awaitable<replay_gate::pass> replay_gate::enter(visitor& who) {
   const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
   const line_end moving_up(*this);  // behind the place, and the pass
   if (!waiting_.empty() || clock::now() < room_from()) {
-    place mine(waiting_, co_await asio::this_coro::executor, clock::time_point::max());
-    while (cancellation.cancelled() == asio::cancellation_type::none) {
+    place mine(waiting_, co_await asio::this_coro::executor, who);
+    while (!who.is_leaving_ && cancellation.cancelled() == asio::cancellation_type::none) {
       const bool is_first = waiting_.front() == &mine;
       if (is_first && clock::now() >= room_from()) break;
       mine.bell().expires_at(is_first ? room_from() : clock::time_point::max());

@@ -45,13 +45,16 @@ class replay_gate {
     std::list<clock::time_point>::iterator entered_;
   };
 
+  class visitor;
+
   replay_gate() = default;
   replay_gate(const replay_gate&) = delete;
   replay_gate& operator=(const replay_gate&) = delete;
 
-  /// Completes when there is room, after `patience` for every `room` before the caller at the latest. Executor: the lane's. Cancellation:
-  /// whichever types the caller lets through end the wait at once; the pass is given all the same.
-  [[nodiscard]] asio::awaitable<pass> enter();
+  /// Completes when there is room, after `patience` for every `room` before the caller at the latest, or when `who` leaves. Executor: the
+  /// lane's. Lifetime: `who` outlives the wait. Cancellation: whichever types the caller lets through end the wait at once, as leaving does;
+  /// the pass is given all the same.
+  [[nodiscard]] asio::awaitable<pass> enter(visitor& who);
 
   /// Passes that are out.
   [[nodiscard]] std::size_t inside() const noexcept { return entered_.size(); }
@@ -66,6 +69,22 @@ class replay_gate {
 
   std::list<place*> waiting_;             ///< only the first looks whether there is room, and is woken when that may have changed
   std::list<clock::time_point> entered_;  ///< when whoever is inside came in, in that order
+};
+
+/// Who comes to the gate, one wait at a time, and may have to leave before it opens. Lane: the gate's.
+class replay_gate::visitor {
+ public:
+  visitor() = default;
+  visitor(const visitor&) = delete;
+  visitor& operator=(const visitor&) = delete;
+
+  /// Waits no longer, and never again.
+  void leave() noexcept;
+
+ private:
+  friend class replay_gate;
+  place* waits_at_ = nullptr;  ///< null: it does not wait
+  bool is_leaving_ = false;
 };
 
 }  // namespace kvc::net

@@ -59,10 +59,15 @@ void store_reconciler::remember(std::uint32_t backend, std::string_view tenant, 
     keys.resize(room);
   }
   if (keys.empty()) return;
-  asio::post(home_.context, [this, backend, most, tenant = std::string(tenant), keys = std::move(keys)]() mutable {
-    under_way_.fetch_sub(keys.size(), std::memory_order_relaxed);
-    keep(backend, tenant, std::move(keys), most);
-  });
+  try {
+    asio::post(home_.context, [this, backend, most, tenant = std::string(tenant), keys = std::move(keys)]() mutable {
+      under_way_.fetch_sub(keys.size(), std::memory_order_relaxed);
+      keep(backend, tenant, std::move(keys), most);
+    });
+  } catch (...) {  // they are not on their way
+    under_way_.fetch_sub(room, std::memory_order_relaxed);
+    throw;
+  }
 }
 
 void store_reconciler::keep(std::uint32_t backend, const std::string& tenant, std::vector<std::string> keys, std::size_t most) {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <new>
-#include <thread>
+#include <exception>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -22,8 +21,15 @@ constexpr std::size_t steps_per_batch = 2;  ///< received, applied
 constexpr std::chrono::seconds longest_lookup_pause{5};
 constexpr std::chrono::milliseconds shortest_binding_pause{20};
 
-/// Where there may be no memory to wait with: the lane as a whole gives others the time to let go of some.
-void stand_still() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+/// What the stream holds cannot be trusted. Takes no memory.
+class broken_stream final : public std::exception {
+ public:
+  explicit broken_stream(const char* why) noexcept : why_(why) {}
+  [[nodiscard]] const char* what() const noexcept override { return why_; }
+
+ private:
+  const char* why_;
+};
 
 }  // namespace
 
@@ -45,72 +51,6 @@ stream_listener::stream_listener(lane& home, zmq_engine& engine, core::catalog& 
 
 stream_listener::~stream_listener() {
   assert(lane_->context.get_executor().running_in_this_thread() || lane_->context.stopped());
-}
-
-asio::awaitable<void> stream_listener::run(std::shared_ptr<stream_listener> self) {
-  // Cancellation is looked at between batches, so that a batch which was begun is finished.
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-  co_await asio::this_coro::throw_if_cancelled(false);
-  // Whoever shuts the stream down waits for its end, so it has one however this is left.
-  struct ending {
-    explicit ending(stream_listener& of) : whose(&of) {}
-    ending(const ending&) = delete;
-    ending& operator=(const ending&) = delete;
-    ~ending() { whose->end(); }
-    stream_listener* whose;
-  };
-  const ending at_any_rate(*self);
-  if (self->settings_->index_budget != 0) self->lane_->evictables.push_back(self);
-  self->self_ = self;
-  self->sink_.attach(self);
-  if (self->sink_.is_pool()) {
-    self->news_call_ = std::make_shared<std::function<void()>>([raw = self.get()] { raw->beside([raw] { raw->catch_up(); }); });
-    self->sink_.call_on_news(self->news_call_);
-  } else {
-    std::erase_if(self->lane_->name_sources, [](const auto& each) { return each.expired(); });
-    self->lane_->name_sources.push_back(self);
-  }
-  co_await self->listen_on();
-}
-
-void stream_listener::end() noexcept {
-  news_call_.reset();
-  socket_.reset();
-  burst_.reset();
-  replay_.reset();
-  replay_pass_.reset();
-  has_ended_ = true;
-  ended_.cancel();
-}
-
-asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener> self) {
-  self->stopping_ = true;
-  self->lookup_.cancel();
-  self->pause_.cancel();
-  if (self->socket_) self->socket_->close();
-  if (self->replay_) self->replay_->close();
-  // Whatever memory is wanting: it is not listed any more, and nobody else would ever take away what it has left.
-  for (bool is_gone = false; !is_gone;) {
-    try {
-      co_await self->let_go();
-      is_gone = true;
-    } catch (const std::bad_alloc& failed) {
-      self->news_.has_failed(failed.what());
-      stand_still();
-    }
-  }
-}
-
-asio::awaitable<void> stream_listener::let_go() {
-  sink_.leave();
-  news_.stop(machine_);
-  while (!has_ended_) {
-    boost::system::error_code woken;
-    co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  }
-  sink_.leave();  // the batch that was being applied may have opened further partitions
-  sink_.detach();
-  co_await sink_.drop_all();
 }
 
 asio::awaitable<void> stream_listener::tell(std::weak_ptr<stream_listener> self, std::shared_ptr<dump_turn> turn) {
@@ -158,19 +98,17 @@ void stream_listener::catch_up() {
   will_catch_up_ = true;  // not before, since the post may throw
 }
 
-template <class Work>
-void stream_listener::beside(Work work) noexcept {
-  try {
-    work();
-  } catch (const std::exception&) {
-    has_failed_beside_ = true;
-  }
-}
-
 void stream_listener::take_changes(changed_objects what) {
   if (stopping_) return;
-  sink_.take_changes(std::move(what));
-  beside([this] { apply_changes(); });
+  beside([&] {
+    sink_.take_changes(std::move(what));
+    apply_changes();
+  });
+}
+
+void stream_listener::lose_track() {
+  sink_.forget_changes();
+  failed_beside_ = "more objects of its store have changed than it could be told of";
 }
 
 void stream_listener::apply_changes() {
@@ -192,43 +130,19 @@ eviction_part stream_listener::evict_some(core::eviction_pass& pass, std::size_t
     pass.note_passed_over();  // what it holds goes by itself
     return eviction_part::through;
   }
-  // First told, then done: nobody may see less than there was from a stream that calls itself whole.
-  const eviction_part done = sink_.evict_some(pass, budget, [this] {
-    machine_.on_evicted();
-    news_.show(machine_);
-  });
+  eviction_part done = eviction_part::through;
+  try {
+    // First told, then done: nobody may see less than there was from a stream that calls itself whole.
+    done = sink_.evict_some(pass, budget, [this] {
+      machine_.on_evicted();
+      news_.show(machine_);
+    });
+  } catch (...) {
+    failed_beside_ = "an eviction was not finished";
+    throw;
+  }
   if (service_->status->evicted.load(std::memory_order_relaxed) != 0) machine_.on_evicted();  // a clear may have come in between
   return done;
-}
-
-asio::awaitable<void> stream_listener::listen_on() {
-  for (;;) {
-    const auto begun = clock::now();
-    try {
-      co_await listen();
-      co_return;
-    } catch (const std::exception& failed) {
-      news_.has_failed(failed.what());
-    }
-    lose_transport();
-    // What was wanting may be wanting for this as well. What is not done of it is what `listen` begins with.
-    try {
-      co_await begin_again(clock::now() - begun);
-    } catch (const std::exception& failed) {
-      news_.has_failed(failed.what());
-      stand_still();
-    }
-    if (stopping_) co_return;  // whoever shuts the stream down drops what is held, and has said the last of it
-  }
-}
-
-asio::awaitable<void> stream_listener::begin_again(clock::duration lasted) {
-  machine_.on_failure();
-  if (stopping_) co_return;
-  co_await forget();  // before the rest, since nobody may see meanwhile what cannot be trusted
-  if (stopping_) co_return;
-  news_.show(machine_);
-  co_await rest(failures_.next(lasted));  // not at once: what was wanting may still be
 }
 
 asio::awaitable<void> stream_listener::listen() {
@@ -237,7 +151,7 @@ asio::awaitable<void> stream_listener::listen() {
   for (;;) {
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (stopping_ || cancellation.cancelled() != asio::cancellation_type::none) co_return;
-    if (std::exchange(has_failed_beside_, false)) throw std::bad_alloc();
+    if (failed_beside_ != nullptr) throw broken_stream(std::exchange(failed_beside_, nullptr));
     const step next = machine_.next();
     if (!socket_ && next != step::forget) {
       co_await come_by_socket();
@@ -309,7 +223,7 @@ asio::awaitable<void> stream_listener::ask() {
   error_code failed = co_await find_replay();
   if (stopping_ || failed == errc::cancelled) co_return;
   if (!failed) {
-    replay_pass_.emplace(co_await lane_->replays.enter());
+    replay_pass_.emplace(co_await lane_->replays.enter(asking_));
     if (stopping_) co_return;
     failed = replay_->request(machine_.request_from());
   }

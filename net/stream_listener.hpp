@@ -16,6 +16,7 @@
 #include "net/evictable.hpp"
 #include "net/failure_pause.hpp"
 #include "net/fleet_service.hpp"
+#include "net/handler_place.hpp"
 #include "net/index_inlet.hpp"
 #include "net/live_burst.hpp"
 #include "net/name_lookup.hpp"
@@ -32,8 +33,8 @@ namespace kvc::net {
 ///
 /// Story: core::stream_fsm decides; this class subscribes, receives, asks for replays and applies as it is told, and tells it how that
 /// went. It holds the batches in hand, which stay where they were received until they have been applied. Live batches that come during a
-/// replay wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `run` is
-/// spawned once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
+/// replay wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `start` once on
+/// the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
 class stream_listener final : public evictable, public index_inlet, public name_source {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,
@@ -41,8 +42,9 @@ class stream_listener final : public evictable, public index_inlet, public name_
   /// On the lane, or when lanes have stopped.
   ~stream_listener() override;
 
-  /// Works until `shut_down`, or cancellation of either type. Keeps `self` alive.
-  [[nodiscard]] static asio::awaitable<void> run(std::shared_ptr<stream_listener> self);
+  /// Has it work, as a task of its lane, until `shut_down` or until the lane's tasks are told to leave. On the lane, once. Throws
+  /// std::bad_alloc, and has not begun then.
+  static void start(const std::shared_ptr<stream_listener>& self);
 
   /// Queries stop seeing the worker, the stream ends, all its blocks leave. Completes when nothing is left of it. To be awaited on the
   /// worker's lane, and to be given the caller's share.
@@ -53,6 +55,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   [[nodiscard]] std::size_t waiting_bytes() const override { return sink_.workers().waiting_bytes(); }
 
   void take_changes(changed_objects what) override;
+  void lose_track() override;
   void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,
                 std::vector<core::named_block>& into) const override {
     if (!stopping_) sink_.names_of(home, blocks, into);
@@ -69,6 +72,13 @@ class stream_listener final : public evictable, public index_inlet, public name_
  private:
   using clock = std::chrono::steady_clock;
 
+  /// The task. Keeps `self` alive.
+  [[nodiscard]] static asio::awaitable<void> run(std::shared_ptr<stream_listener> self);
+  /// The task was dropped: it begins anew.
+  void take_up_again() noexcept;
+  void start_later() noexcept;
+  /// Tells those who may ask for it that it is there. To be begun again when it throws.
+  void make_known();
   /// Until stopped, whatever is thrown meanwhile: nobody else would take the stream up again, or let go of it.
   [[nodiscard]] asio::awaitable<void> listen_on();
   [[nodiscard]] asio::awaitable<void> listen();
@@ -116,7 +126,13 @@ class stream_listener final : public evictable, public index_inlet, public name_
   /// Does something to what is held outside the stream's own coroutine. What is thrown there may have left it half done, so that it costs
   /// the stream its blocks as well, at its next step.
   template <class Work>
-  void beside(Work work) noexcept;
+  void beside(Work work) noexcept {
+    try {
+      work();
+    } catch (const std::exception&) {
+      failed_beside_ = "thrown beside the stream, as for want of memory";
+    }
+  }
   /// After a look: what waits is taken; when nothing does, the machine hears how the connection is.
   void settle();
   /// With a message. `is_other`: it came over another connection than the one before.
@@ -139,6 +155,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   stream_news news_;
   std::optional<zmq_socket> socket_;
   std::optional<replay_client> replay_;           ///< since its address is known
+  replay_gate::visitor asking_;
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
   std::unique_ptr<live_burst> burst_;             ///< the live batches in hand, and what came behind them; null: nothing
   core::seqno live_number_{};                     ///< of the first in hand
@@ -150,7 +167,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   std::weak_ptr<stream_listener> self_;
   bool will_catch_up_ = false;       ///< in a later turn of the lane
   bool will_apply_changes_ = false;  ///< the same
-  bool has_failed_beside_ = false;   ///< see `beside`
+  const char* failed_beside_ = nullptr;  ///< why what is held cannot be trusted, see `beside`; null: it can
   bool wants_another_socket_ = false;  ///< this one will not connect again, or perhaps to an address that is no longer the publisher's
   clock::time_point opened_at_;        ///< when the socket was opened last
   error_code replay_failure_;          ///< why the replay endpoint was not found when it was last looked for
@@ -160,6 +177,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   failure_pause failures_;
   failure_pause binding_;     ///< while the address is taken
   asio::steady_timer pause_;  ///< of `rest`
+  const std::shared_ptr<handler_place> start_place_ = std::make_shared<handler_place>();  ///< of `start_later`, when there is no memory
   bool stopping_ = false;
   bool has_ended_ = false;
   asio::steady_timer ended_;

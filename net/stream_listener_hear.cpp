@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include <boost/system/system_error.hpp>
+
 #include "net/endpoint_host.hpp"
 #include "net/stream_listener.hpp"
 
@@ -42,10 +44,11 @@ asio::awaitable<void> stream_listener::hear() {
   put_burst_back();  // many streams that sleep would each keep their last batches
   const error_code failed = co_await socket_->wait(next_look(look_at, settings_->idle_check));
   is_quiet_ = false;
-  if (stopping_ || (failed && failed != errc::timed_out)) {
+  if (stopping_ || failed == errc::cancelled || failed == errc::closed) {
     stopping_ = true;
     co_return;
   }
+  if (failed && failed != errc::timed_out) throw boost::system::system_error(failed);  // a stream that just ended would stay listed
   if (const auto settled = lane_->beat.settled(); settled > asleep_since) machine_.on_standing(settled);
   if (failed || socket_->has_notices()) {
     (void)look(clock::now());

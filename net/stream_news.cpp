@@ -133,6 +133,7 @@ void stream_news::cannot_open(const error_code& why) {
 }
 
 void stream_news::has_failed(std::string_view why) noexcept {
+  core::stream_status::add(service_->status->failures, 1);
   if (!may_write()) return;
   try {
     log::error(log::module::stream, "stream failed",

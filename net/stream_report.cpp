@@ -88,6 +88,7 @@ void write_stream(answer_writer& out, const stream_status& status, time_point no
   }
   out.end_object();
   out.member("restarts", now_of(status.restarts));
+  out.member("failures", now_of(status.failures));
   out.member("missing", now_of(status.missing));
   out.member("unproven_absences", now_of(status.unproven));
   out.member("lost", now_of(status.lost));

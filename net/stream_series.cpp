@@ -89,6 +89,8 @@ void add_numbers(collector& into) {
           &status::other_topics},
       row{"kvc_stream_gaps_total", "Gaps found", true, &status::gaps},
       row{"kvc_stream_restarts_total", "Times the publisher began again", true, &status::restarts},
+      row{"kvc_stream_failures_total", "Times something was thrown here, as for want of memory, and the stream began anew", true,
+          &status::failures},
       row{"kvc_stream_lost_batches_total", "Batches lost for good", true, &status::lost},
       row{"kvc_stream_missing_batches", "Batches of this generation known lost", false, &status::missing},
       row{"kvc_stream_unproven_absences", "Absences of this generation that may hide a restart, since the publisher cannot prove itself",

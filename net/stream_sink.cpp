@@ -6,8 +6,6 @@
 #include <chrono>
 #include <string>
 
-#include <boost/asio/post.hpp>
-
 #include "net/log.hpp"
 
 namespace kvc::net {
@@ -29,10 +27,8 @@ core::member member_of(const service_info& service) {
   return who;
 }
 
-using news_call = std::shared_ptr<std::weak_ptr<std::function<void()>>>;
-
 core::event_applier::options options_of(lane& home, const service_info& service, const stream_settings& settings, core::medium_table& media,
-                                        const news_call& news) {
+                                        const std::shared_ptr<lane_bell>& news) {
   core::event_applier::options with;
   with.max_orphans = settings.max_orphans;
   with.lane = home.names;
@@ -40,12 +36,7 @@ core::event_applier::options options_of(lane& home, const service_info& service,
   if (service.numbers) with.next_worker = [numbers = service.numbers] { return numbers->next(); };
   with.pool_settle = settings.pool_settle;
   with.pool_mixed = [&media] { return media.intern(mixed_media); };
-  // Engines tell on their lanes; who is told is looked up on ours.
-  with.pool_wake = [&home, news] {
-    asio::post(home.context, [news] {
-      if (const auto call = news->lock()) (*call)();
-    });
-  };
+  with.pool_wake = [news] { news->ring(); };  // engines tell on their lanes
   return with;
 }
 
@@ -59,6 +50,7 @@ stream_sink::stream_sink(lane& home, const service_info& service, core::catalog&
       registration_(service.registration),
       decoder_(service.registration.type, media, service.registration.partition.salt, &home.lists,
                !service.registration.partition.lora.empty()),
+      news_(std::make_shared<lane_bell>(home.context)),
       applier_(service.registration, member_of(service), catalog, options_of(home, service, settings, media, news_)),
       asker_(home),
       media_(&media),

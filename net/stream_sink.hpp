@@ -24,6 +24,7 @@
 #include "net/evictable.hpp"
 #include "net/fleet_service.hpp"
 #include "net/index_inlet.hpp"
+#include "net/lane_bell.hpp"
 #include "net/object_shelves.hpp"
 #include "net/pool_asker.hpp"
 
@@ -62,6 +63,11 @@ class stream_sink {
   /// until too many do. As that not for coroutines, and `catch_up` is to be called afterwards.
   void take_changes(changed_objects what);
   [[nodiscard]] bool has_changes() const noexcept { return !changes_.empty(); }
+  /// As everything will be forgotten.
+  void forget_changes() noexcept {
+    changes_.clear();
+    next_change_ = 0;
+  }
   /// Brings some of them up to what the table says. True when none are left, or nothing can be done in the middle of a batch. Not for
   /// coroutines, as `catch_up`, which is to be called afterwards.
   [[nodiscard]] bool apply_changes_some();
@@ -105,7 +111,7 @@ class stream_sink {
     applier_.follow(home, names, blocks, budget);
   }
   /// `news` is called on the lane, some time after engines have told something, until its owner has gone.
-  void call_on_news(std::weak_ptr<std::function<void()>> news) { *news_ = std::move(news); }
+  void call_on_news(std::weak_ptr<std::function<void()>> news) noexcept { news_->answer_with(std::move(news)); }
 
   /// What comes is of another publisher, or of another life of this one.
   void begin_anew() { applier_.begin_anew(); }
@@ -124,6 +130,8 @@ class stream_sink {
   /// flood the log.
   void reject(std::optional<core::seqno> number, std::string_view what, error_code why);
   [[nodiscard]] asio::awaitable<void> keep_objects();
+  /// Until others who hear of the backend's objects have kept up, or for `patience` at most, of which what it took is gone then.
+  [[nodiscard]] asio::awaitable<void> let_others_catch_up(const std::string& backend, std::chrono::steady_clock::duration& patience);
   void note_backend(const std::string& name);
   void note_refused(std::uint64_t more);
   void tell_what_table_says(const changed_objects& which, std::size_t from, std::size_t count, core::event_batch& into) const;
@@ -148,7 +156,7 @@ class stream_sink {
   std::shared_ptr<core::stream_status> status_;
   const core::registration& registration_;
   event_decoder decoder_;
-  std::shared_ptr<std::weak_ptr<std::function<void()>>> news_ = std::make_shared<std::weak_ptr<std::function<void()>>>();
+  std::shared_ptr<lane_bell> news_;  ///< rung by engines
   core::event_applier applier_;
   pool_asker asker_;
   std::unique_ptr<batch_row> row_;    ///< what was read and is not applied yet; null: nothing

@@ -2,6 +2,11 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <chrono>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "core/object_feed.hpp"
 #include "core/pool_key.hpp"
@@ -15,6 +20,8 @@ namespace {
 constexpr std::size_t most_changes = 1'024;    ///< answers of stores that wait, of at most 256 keys each; see take_changes
 constexpr std::size_t pieces_per_answer = 16;  ///< applied for one that comes when too many wait: two of the longest
 constexpr std::size_t changes_per_turn = 32;   ///< objects
+constexpr std::chrono::milliseconds patience_with_others{200};  ///< of one batch
+constexpr std::chrono::milliseconds pause_for_others{2};
 constexpr std::size_t most_backends = 64;      ///< of one stream that are remembered; see core::event_applier::max_owners
 
 }  // namespace
@@ -45,12 +52,29 @@ asio::awaitable<void> stream_sink::keep_objects() {
   }
   core::object_tally tally;
   object_shelves::progress at;
-  while (!objects_->apply_some(batch, object_source_, at, tally, inlet_)) {
-    if (lane_->turns.is_over()) co_await lane_->turns.next();
+  std::chrono::steady_clock::duration patience = patience_with_others;
+  while (at.next_event < batch.events.size()) {
+    const std::string& name = core::backend_of(batch.events[at.next_event], object_source_);
+    const bool is_done = objects_->apply_some(batch, object_source_, at, tally, inlet_);
+    if (at.are_others_behind) co_await let_others_catch_up(name, patience);
+    if (!is_done && lane_->turns.is_over()) co_await lane_->turns.next();
   }
   lane_->counters.object_events.add(tally.stored + tally.removed);
   lane_->counters.refused_objects.add(tally.refused);
   note_refused(tally.refused);
+}
+
+/// Not without an end: they may be in the middle of a batch themselves, and wait for us.
+asio::awaitable<void> stream_sink::let_others_catch_up(const std::string& backend, std::chrono::steady_clock::duration& patience) {
+  asio::steady_timer pause(lane_->context);
+  while (patience.count() > 0 && objects_->are_others_behind(backend, inlet_)) {
+    const auto begun = std::chrono::steady_clock::now();
+    pause.expires_after(pause_for_others);
+    error_code woken;
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    if (woken) patience = {};  // we are asked to leave
+    patience -= std::chrono::steady_clock::now() - begun;
+  }
 }
 
 /// What is not in the table is missing for every probe, so it is not only counted.

@@ -72,7 +72,9 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
   const std::uint64_t number = (*here)->number = ++spawned_;
   asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot((*here)->cancel.slot(), ownership(self_, here)));
   try {
-    asio::post(executor_, [this, number] { begun(number); });  // behind its first step
+    asio::post(executor_, [scope = self_, number] {  // behind its first step, with which it may end, and its owner go
+      if (*scope != nullptr) (*scope)->begun(number);
+    });
   } catch (const std::bad_alloc&) {
     begun(number);
   }

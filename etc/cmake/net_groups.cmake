@@ -11,10 +11,11 @@ kvc_group(kvc_net coordinator_answers net/api_quota net/api_usage_events net/coo
 kvc_group(kvc_net answers net/api_blend net/api_dump net/api_inspect net/api_query net/api_registry)
 kvc_group(kvc_net instances net/api_instances net/api_service net/exist_lookup net/exist_wait net/shared_pages)
 kvc_group(kvc_net names net/budget_watch net/eviction_task net/fleet_service net/joint_service net/name_lookup net/name_service net/named_prompt)
-kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener_hear net/stream_listener_open net/stream_news
+kvc_group(kvc_net streams net/lane_turns net/stream_listener net/stream_listener_hear net/stream_listener_life net/stream_listener_open
+          net/stream_news
           net/stream_sink net/stream_sink_counts net/stream_sink_objects)
-kvc_group(kvc_net stores net/object_shelves net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
-kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/pool_asker net/ready_sockets net/recipe_task net/replay_gate net/runtime
+kvc_group(kvc_net stores net/inlet_mail net/object_shelves net/store_metrics net/store_reconciler net/store_reconciler_looks net/store_service)
+kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/lasting_task net/pool_asker net/ready_sockets net/recipe_task net/replay_gate net/runtime
           net/sender_turns net/task_scope)
 kvc_group(kvc_net prefetches net/api_batch net/long_prompt net/object_walk net/query_prefetch net/worker_report)
 

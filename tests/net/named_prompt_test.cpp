@@ -1,7 +1,9 @@
 // Queries that tell their prompt by the names of engines, over real sockets: what a router of a fleet with one seed sees.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +13,13 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "core/event_applier.hpp"
 #include "net/event_encode.hpp"
 #include "net/msgpack_tape.hpp"
 #include "net/named_prompt.hpp"
 #include "tests/support/net/engines_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
+#include "tests/support/net/told_stream.hpp"
 
 BOOST_AUTO_TEST_SUITE(named_prompt)
 
@@ -208,6 +212,41 @@ BOOST_AUTO_TEST_CASE(a_kind_of_hash_that_goes_with_nothing_is_refused) {
   service.join("a");
   BOOST_TEST(service.post("/query_by_hash", query_of("1,2")).body ==
              R"({"default":{"a":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}})");
+}
+
+// Whoever had not been answered in time asked again, and the lane that stood had all of these to do once it went on.
+BOOST_AUTO_TEST_CASE(prompts_that_nobody_waits_for_are_not_piled_up_at_a_lane_that_stands) {
+  using namespace std::chrono_literals;
+  test::two_lanes on(1);
+  const core::registration as = test::master_of("store", "master", "m", 4);
+  core::member who;
+  who.id = core::worker_id{7};
+  who.key = core::shared_key(as.worker);
+  who.media_seen = std::make_shared<std::atomic<core::media_mask>>(core::media_mask{0});
+  const core::event_applier holder(as, who, on.catalog, {});
+  const std::vector<core::seq_hash> names{core::seq_hash{1}, core::seq_hash{2}};
+  boost::asio::io_context& here = on.lanes.at(0).context;
+  boost::asio::io_context& there = on.lanes.at(1).context;
+  const auto ask = [&](std::chrono::steady_clock::duration patience, bool is_standing) {
+    net::query_request query;
+    query.partition = as.partition;
+    query.by_names = true;
+    query.hashes = names;
+    std::vector<core::seq_hash> blocks;
+    auto asked = boost::asio::co_spawn(here, net::find_named_blocks(on.lanes.at(0), query, blocks, patience), boost::asio::use_future);
+    while (asked.wait_for(0s) != std::future_status::ready) {
+      here.poll();
+      if (!is_standing) there.poll();
+    }
+    return !asked.get();
+  };
+  BOOST_TEST(ask(20s, false));
+
+  for (int i = 0; i < 1'000; ++i) BOOST_TEST_REQUIRE(!ask(0s, true));
+  BOOST_TEST(there.poll() <= 256U);
+
+  here.poll();
+  BOOST_TEST(ask(20s, false));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -55,6 +55,7 @@ bool has(const net::object_shelves& shelves, const std::string& backend) {
 /// A stream of which nothing is wanted but that it is there.
 struct deaf_inlet final : net::index_inlet {
   void take_changes(net::changed_objects /*what*/) override {}
+  void lose_track() override {}
   void names_of(const core::partition_key& /*home*/, std::span<const core::seq_hash> /*blocks*/,
                 std::vector<core::named_block>& /*into*/) const override {}
 };
@@ -64,6 +65,7 @@ struct listening_inlet final : net::index_inlet {
   void take_changes(net::changed_objects what) override {
     for (const std::string& each : what.keys) heard.push_back(what.tenant + " " + each);
   }
+  void lose_track() override { heard.emplace_back("lost track"); }
   void names_of(const core::partition_key& /*home*/, std::span<const core::seq_hash> /*blocks*/,
                 std::vector<core::named_block>& /*into*/) const override {}
   std::vector<std::string> heard;

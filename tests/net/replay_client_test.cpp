@@ -263,4 +263,20 @@ BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_sent_says_why_and_the_next_one_may
   BOOST_TEST((client.request(core::seqno{0}) == errc::invalid_endpoint));
 }
 
+// A stream takes "stopped" for its end, and would stay listed with nobody to hear its publisher.
+BOOST_AUTO_TEST_CASE(who_has_not_been_asked_is_silent) {
+  wire on;
+  replay_client client(on.engine, on.context.get_executor(), "inproc://nobody", 1 << 20);
+  const auto hear = [&](kind expected) -> asio::awaitable<void> {
+    const auto until = wire_clock::now() + std::chrono::hours(1);
+    const replay_client::reply got = co_await client.next(until);
+    BOOST_TEST((got.what == expected));
+  };
+  on.run(hear(kind::silence));
+  client.finish();
+  on.run(hear(kind::silence));
+  client.close();
+  on.run(hear(kind::stopped));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,7 +32,8 @@ struct crowd {
   std::size_t most = 0;
 
   asio::awaitable<void> ask(std::size_t who, clock::duration answer) {
-    const net::replay_gate::pass pass = co_await gate.enter();
+    net::replay_gate::visitor me;
+    const net::replay_gate::pass pass = co_await gate.enter(me);
     order.push_back(who);
     most = std::max(most, gate.inside());
     asio::steady_timer done(context, answer);
@@ -86,6 +87,34 @@ BOOST_AUTO_TEST_CASE(publishers_that_do_not_answer_hold_up_the_others_for_a_boun
   BOOST_TEST((clock::now() - came >= 2 * net::replay_gate::patience));
   BOOST_TEST(std::ranges::is_sorted(here.order));
   BOOST_TEST(here.gate.inside() == silent + 1);
+  here.stop();
+}
+
+// A stream that was unregistered waited its turn first: 200 ms for each 32 before it, none of which was for anything.
+BOOST_AUTO_TEST_CASE(who_leaves_waits_for_nobody_and_the_others_move_up) {
+  crowd here;
+  here.come(2 * net::replay_gate::room, std::chrono::hours(1));
+  net::replay_gate::visitor leaving;
+  std::size_t times = 0;
+  const auto come_and_go = [&]() -> asio::awaitable<void> {
+    const net::replay_gate::pass pass = co_await here.gate.enter(leaving);
+    ++times;
+  };
+  here.tasks.spawn("leaving", come_and_go());
+  here.come(1, std::chrono::hours(1));
+  here.context.poll();
+  BOOST_TEST_REQUIRE(times == 0U);
+
+  leaving.leave();
+  here.context.poll();
+  BOOST_TEST(times == 1U);
+  BOOST_TEST(here.gate.inside() == here.order.size());
+
+  // Who has left does not wait again.
+  here.tasks.spawn("has left", come_and_go());
+  here.context.poll();
+  BOOST_TEST(times == 2U);
+  BOOST_TEST(here.gate.inside() == here.order.size());
   here.stop();
 }
 

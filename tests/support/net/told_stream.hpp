@@ -109,6 +109,10 @@ class told_stream final : public net::index_inlet, public std::enable_shared_fro
     sink_.take_changes(std::move(what));
     apply_changes();
   }
+  void lose_track() override {
+    sink_.forget_changes();
+    hear(std::nullopt);
+  }
   void names_of(const core::partition_key& home, std::span<const core::seq_hash> blocks,
                 std::vector<core::named_block>& into) const override {
     sink_.names_of(home, blocks, into);
