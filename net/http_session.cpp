@@ -137,6 +137,15 @@ http_session::wants http_session::finish() {
     reply_ = told(path, refusal{refusal_kind::overloaded, "too many answers are being written; the request may have been carried out"});
   }
   const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
+  ended_ = steady::now();
+  const bool is_streamed = reply_.stream && !(asked_ && asked_->method == "HEAD");
+  if (!is_streamed) count_reply();  // else it may become another one while there is nothing of its body
+  if ((reply_.stream && !takes_chunks_) || is_stopping()) keep_alive_ = false;
+  return write();
+}
+
+/// The reply is what the client will see.
+void http_session::count_reply() {
   core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
   ended_ = steady::now();
   counted.handling.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(ended_ - begun_).count()));
@@ -229,9 +238,7 @@ asio::awaitable<void> http_session::run() {
       co_await have_answered(asked_);
       wants_ = finish();
     } else if (wants_ == wants::stream) {
-      const bool is_whole = co_await write_stream();
-      ended_ = steady::now();
-      wants_ = is_whole ? after_reply() : wants::nothing;
+      wants_ = co_await write_stream();
     } else if (wants_ == wants::farewell) {
       co_await drain();
       co_return;
