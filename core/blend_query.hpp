@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/blend_table.hpp"
@@ -27,9 +28,10 @@ struct blend_match {
 /// slices. Pure; one lane, the table's.
 class blend_query {
  public:
-  /// `scope`: a model. `stride`: tokens from one looked-at offset to the next, at least 1.
-  blend_query(const blend_table& table, std::string scope, std::size_t stride = 1)
-      : scope_(std::move(scope)), stride_(stride), hashes_(table.chunk_tokens()) {}
+  /// `scope`: a model, whose name outlives this and may be as long as a client likes. `stride`: tokens from one looked-at offset to the
+  /// next, at least 1.
+  blend_query(const blend_table& table, std::string_view scope, std::size_t stride = 1)
+      : scope_(scope), stride_(stride), hashes_(table.chunk_tokens()) {}
 
   /// Looks at about `budget` more offsets, some 10 ns each. `tokens`: the same whole prompt in every call. True when the prompt is done.
   template <token_value Token>
@@ -40,7 +42,7 @@ class blend_query {
   [[nodiscard]] std::vector<blend_match>& matches() noexcept { return matches_; }
 
  private:
-  std::string scope_;
+  std::string_view scope_;
   std::size_t stride_;
   rolling_hash hashes_;
   std::size_t at_ = 0;                             ///< the next window to hash

@@ -43,7 +43,7 @@ std::size_t blend_table::publish(std::string_view scope, std::span<const Token> 
     for (std::size_t i = 0; i < these; ++i) {
       newcomer& each = next[i];
       each.key = object_keys[first + i];
-      each.packed.emplace(each.key);
+      each.packed.emplace(each.key.substr(0, options_.longest_key));  // a longer one is refused, and takes no longer to be so
       each.key_digest = digest_of(*each.packed);
       each.fingerprint = polynomial_hash_of_chunk(tokens.subspan((first + i) * length, length));
       each.mixed = mixed(in, each.fingerprint);
@@ -135,6 +135,7 @@ void blend_table::erase(std::uint32_t id) {
 }
 
 std::size_t blend_table::remove(std::string_view key, std::size_t most) {
+  if (key.size() > options_.longest_key) return 0;  // there is none, and a key may be as long as a body
   std::size_t removed = 0;
   const packed_text text(key);
   const std::uint64_t at = digest_of(text);

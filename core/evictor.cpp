@@ -134,10 +134,10 @@ std::deque<evictor::sent_piece>::const_iterator evictor::find(std::uint32_t id) 
   return found != sent_.end() && found->id == id ? found : sent_.end();
 }
 
-std::uint64_t evictor::release(const sent_piece& one, bool was_in_vain) {
+std::uint64_t evictor::release(std::uint32_t id, std::span<const std::uint32_t> keys, bool was_in_vain) {
   std::uint64_t released = 0;
-  for (const std::uint32_t key : one.keys) {
-    if (!ledger_.take_out_of_flight(key, one.id)) continue;
+  for (const std::uint32_t key : keys) {
+    if (!ledger_.take_out_of_flight(key, id)) continue;
     if (was_in_vain) ledger_.count_in_vain(key);
     ++released;
   }
@@ -152,13 +152,21 @@ void evictor::accepted(std::uint32_t id) noexcept {
 void evictor::give_up(std::uint32_t id, bool was_in_vain) {
   const auto found = find(id);
   if (found == sent_.end()) return;
-  counters_.failed += release(*found, was_in_vain);
+  counters_.failed += release(id, found->keys, was_in_vain);
   sent_.erase(found);
+}
+
+void evictor::give_up(std::uint32_t id, std::size_t from, std::size_t to, bool was_in_vain) {
+  const auto found = find(id);
+  if (found == sent_.end()) return;
+  const std::size_t end = std::min(to, found->keys.size());
+  if (from < end) counters_.failed += release(id, std::span(found->keys).subspan(from, end - from), was_in_vain);
 }
 
 bool evictor::expire(time_point now) {
   if (sent_.empty() || sent_.front().until > now) return false;
-  counters_.expired += release(sent_.front(), sent_.front().is_accepted);
+  const sent_piece& oldest = sent_.front();
+  counters_.expired += release(oldest.id, oldest.keys, oldest.is_accepted);
   sent_.pop_front();
   return !sent_.empty();
 }

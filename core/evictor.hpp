@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/object_key.hpp"
@@ -87,6 +88,9 @@ class evictor {
   void refused(std::uint32_t id) { give_up(id, true); }
   /// Nothing was heard (no connection, no answer in time, no server): its keys may be planned again, and nothing is known of them.
   void failed(std::uint32_t id) { give_up(id, false); }
+  /// The same of the keys at the places from `from` to the one before `to` only, where a piece was asked for in parts.
+  void refused(std::uint32_t id, std::size_t from, std::size_t to) { give_up(id, from, to, true); }
+  void failed(std::uint32_t id, std::size_t from, std::size_t to) { give_up(id, from, to, false); }
   /// Releases what was sent too long ago: at most one piece per call. True when there may be more.
   bool expire(time_point now);
 
@@ -124,7 +128,8 @@ class evictor {
   [[nodiscard]] std::size_t choose(salt_state& salt, std::size_t budget);
   void add_to_plan(std::uint32_t key);
   void give_up(std::uint32_t id, bool was_in_vain);
-  [[nodiscard]] std::uint64_t release(const sent_piece& one, bool was_in_vain);
+  void give_up(std::uint32_t id, std::size_t from, std::size_t to, bool was_in_vain);
+  [[nodiscard]] std::uint64_t release(std::uint32_t id, std::span<const std::uint32_t> keys, bool was_in_vain);
   [[nodiscard]] bool has_room(const sent_piece& one, std::size_t text) const noexcept;
   [[nodiscard]] std::deque<sent_piece>::const_iterator find(std::uint32_t id) const noexcept;
 

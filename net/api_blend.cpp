@@ -73,8 +73,9 @@ asio::awaitable<std::size_t> remove_all(coordinator_context& context, const std:
 }
 
 template <class Token>
-asio::awaitable<std::vector<core::blend_match>> look_up(coordinator_context& context, std::string scope, std::span<const Token> tokens) {
-  core::blend_query query(context.tables.blend, std::move(scope), context.settings.blend_probe_stride);
+asio::awaitable<std::vector<core::blend_match>> look_up(coordinator_context& context, std::string_view scope,
+                                                      std::span<const Token> tokens) {
+  core::blend_query query(context.tables.blend, scope, context.settings.blend_probe_stride);
   while (!query.advance(context.tables.blend, tokens, offsets_per_slice)) co_await yield_home(context);
   co_return std::move(query.matches());
 }
@@ -108,7 +109,7 @@ http_reply matches_reply(const std::vector<core::blend_match>& matches) {
 
 template <class Token>
 asio::awaitable<http_reply> match_tokens(coordinator_context& context, lane& here, std::string_view scope, std::span<const Token> tokens) {
-  const auto matches = co_await on_home(context, here, [&] { return look_up<Token>(context, std::string(scope), tokens); });
+  const auto matches = co_await on_home(context, here, [&] { return look_up<Token>(context, scope, tokens); });
   co_return matches_reply(matches);
 }
 

@@ -1,25 +1,19 @@
 #include "net/api_prefetch.hpp"
 
+#include <exception>
 #include <limits>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
-#include <variant>
-
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include "net/answer_writer.hpp"
 #include "net/coordinator_reply.hpp"
 #include "net/field_reading.hpp"
 #include "net/label_text.hpp"
 #include "net/mp_text.hpp"
+#include "net/wanted_call.hpp"
 
 namespace kvc::net {
 namespace {
@@ -33,60 +27,6 @@ constexpr std::size_t most_told_bytes = 1'024;  ///< of a server's answer, in ou
 /// What a server answered; absent: there is no such server.
 using relayed = std::optional<result<http_client::answer>>;
 
-/// A call to a server, made by a task of the home lane: that is stopped with the lane, however long the server takes.
-struct outgoing_call {
-  explicit outgoing_call(const asio::any_io_executor& home) : over(home, forever), unwanted(home, forever) {}
-
-  static constexpr auto forever = asio::steady_timer::time_point::max();
-  asio::steady_timer over;      ///< cancelled when the answer is there, or will never be
-  asio::steady_timer unwanted;  ///< cancelled when nobody waits for it any more
-  bool is_over = false;
-  bool is_unwanted = false;
-  result<http_client::answer> answer = error_code(errc::cancelled);
-};
-
-/// Says that a call is over, also when its task was never begun.
-class end_of_call {
- public:
-  explicit end_of_call(std::shared_ptr<outgoing_call> call) : call_(std::move(call)) {}
-  end_of_call(end_of_call&&) noexcept = default;
-  end_of_call& operator=(end_of_call&&) = delete;
-  ~end_of_call() {
-    if (!call_) return;
-    call_->is_over = true;
-    call_->over.cancel();
-  }
-  [[nodiscard]] outgoing_call& call() const { return *call_; }
-
- private:
-  std::shared_ptr<outgoing_call> call_;
-};
-
-struct outgoing_request {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string_view method;  ///< a literal
-  std::string target;
-  std::string body;
-  std::size_t most_bytes = 0;  ///< of the answer
-  steady::duration patience{};
-  steady::time_point latest;
-};
-
-asio::awaitable<void> until_unwanted(outgoing_call& call) {
-  error_code woken;
-  if (!call.is_unwanted) co_await call.unwanted.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-}
-
-asio::awaitable<void> carry_out(coordinator_context& context, outgoing_request wanted, end_of_call end) {
-  using namespace asio::experimental::awaitable_operators;
-  co_await asio::this_coro::throw_if_cancelled(false);
-  auto first = co_await (context.calls.call(std::move(wanted.host), wanted.port, wanted.method, std::move(wanted.target),
-                                            std::move(wanted.body), wanted.patience, wanted.most_bytes, wanted.latest) ||
-                         until_unwanted(end.call()));
-  if (first.index() == 0) end.call().answer = std::get<0>(std::move(first));
-}
-
 /// Home lane. `method` is a literal.
 asio::awaitable<relayed> relay(coordinator_context& context, std::string_view instance_id, std::string_view method, std::string target,
                                std::string body, std::size_t most_bytes, std::stop_token client_left,
@@ -94,24 +34,18 @@ asio::awaitable<relayed> relay(coordinator_context& context, std::string_view in
   const core::mp_member* member = context.tables.servers.find(instance_id);
   if (member == nullptr) co_return std::nullopt;
   ++context.tables.counters.prefetches;
-  const auto call = std::make_shared<outgoing_call>(context.home.context.get_executor());
-  outgoing_request wanted{member->server.ip, member->server.http_port, method, std::move(target), std::move(body), most_bytes,
-                          as_duration(context.settings.call_timeout), latest};
-  context.home.tasks.spawn("prefetch relay", carry_out(context, std::move(wanted), end_of_call(call)));
-  const std::stop_callback on_leaving(client_left, [call] {
-    try {
-      asio::post(call->unwanted.get_executor(), [call] {
-        call->is_unwanted = true;
-        call->unwanted.cancel();
-      });
-    } catch (const std::bad_alloc&) {
-      // Who asks for a stop cannot be told, and nothing may leave here. The call ends by its deadline.
-    }
-  });
-  error_code woken;
-  if (!call->is_over) co_await call->over.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  if (!call->answer) ++context.tables.counters.prefetches_failed;
-  co_return relayed(std::move(call->answer));
+  auto call = context.calls.call(member->server.ip, member->server.http_port, method, std::move(target), std::move(body),
+                                 as_duration(context.settings.call_timeout), most_bytes, latest);
+  std::exception_ptr failure;
+  result<http_client::answer> answer = error_code(errc::cancelled);
+  try {
+    answer = co_await make_wanted_call(context.home, "prefetch relay", std::move(call), std::move(client_left));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!answer) ++context.tables.counters.prefetches_failed;
+  if (failure) std::rethrow_exception(failure);
+  co_return relayed(std::move(answer));
 }
 
 // An id that nobody has registered may be as long as a body: it need not be escaped and sent back whole.

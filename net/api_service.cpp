@@ -172,8 +172,10 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
 }
 
 asio::awaitable<http_reply> api_service::answer_batch(lane& here, const http_request& request) {
-  auto batch = std::make_shared<batch_answer>(context_, std::string(request.body), request.answer_form, denied_change(request));
   const bool is_long = request.body.size() > most_read_by_lane;
+  // A copy of a long body would take milliseconds of the lane, and be there twice for as long as the answer is written.
+  std::string body_text = request.kept_body != nullptr ? std::exchange(*request.kept_body, {}) : std::string(request.body);
+  auto batch = std::make_shared<batch_answer>(context_, std::move(body_text), request.answer_form, denied_change(request));
   const checked unreadable = co_await beside_.run_if(is_long, [&] { return batch->read(request.body_form); });
   if (unreadable) co_return reply_with(*unreadable, request.answer_form);
   std::string body;

@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/this_coro.hpp>
 
 #include "net/coordinator_loops.hpp"
+#include "net/halving.hpp"
 #include "net/json_tree.hpp"
 #include "net/log.hpp"
 #include "net/mp_text.hpp"
@@ -46,41 +48,91 @@ bool is_done(const http_client::answer& answer) {
 /// Whether an answer says nothing of the keys: somebody on the way, or a server that has no time.
 bool is_not_now(unsigned status) { return status == 429 || (status >= 502 && status <= 504); }
 
-asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_hand& plan, core::evictor::piece piece) {
-  coordinator_tables& tables = context.tables;
+/// What came of a request to delete some keys.
+enum class deletion : std::uint8_t {
+  none,     ///< none of them is to be deleted any more: nothing was sent
+  taken,    ///< the server says that it deletes them
+  refused,  ///< it says that it does not
+  unheard,  ///< it says nothing of them, or nothing at all
+};
+struct deletion_end {
+  deletion what = deletion::none;
+  bool may_be_a_key = false;  ///< a refusal that may be because of one of them
+};
+
+/// The keys at some places of a piece, as the body of a request; answers how many.
+asio::awaitable<std::size_t> write_keys(coordinator_context& context, const core::evictor::piece& piece, const halving::part& some,
+                                        std::string& body) {
   constexpr std::string_view begin = R"({"keys":[)";
   constexpr std::string_view end = "]}";
-  std::string body;
-  body.reserve(begin.size() + piece.text + end.size());  // a text that grows is copied, megabytes in one turn
+  // A text that grows is copied, megabytes in one turn; of a part it is not known how long it will be.
+  const std::size_t expected = some.size() == piece.keys ? piece.text : piece.text / piece.keys * some.size();
+  body.reserve(begin.size() + expected + end.size());
   body += begin;
   std::size_t keys = 0;
-  for (std::optional<std::size_t> from = 0; from;) {
-    from = tables.evictions.visit_keys(piece.id, *from, written_in_a_turn, [&](const core::object_key& key) {
+  for (std::optional<std::size_t> from = some.from; from && *from < some.to;) {
+    const core::evictor::slice most{.keys = std::min(written_in_a_turn.keys, some.to - *from), .text = written_in_a_turn.text};
+    from = context.tables.evictions.visit_keys(piece.id, *from, most, [&](const core::object_key& key) {
       if (keys++ != 0) body += ',';
       append_object_key(body, key);
     });
-    if (from) co_await yield_home(context);
+    if (from && *from < some.to) co_await yield_home(context);
   }
-  if (keys == 0) co_return;
   body += end;
+  co_return keys;
+}
+
+asio::awaitable<deletion_end> ask_to_delete(coordinator_context& context, const plan_in_hand& plan, const core::evictor::piece& piece,
+                                            const halving::part& some) {
+  coordinator_tables& tables = context.tables;
+  std::string body;
+  const std::size_t keys = co_await write_keys(context, piece, some, body);
+  if (keys == 0) co_return deletion_end{};
   ++tables.counters.deletions_sent;
   tables.counters.keys_sent += keys;
   // The wait for a connection counts as well: the later it is sent, the more of its keys may have been stored anew.
   const steady::duration patience = as_duration(context.settings.call_timeout);
   const auto answer = co_await context.deletions.call(plan.host, plan.port, "DELETE", "/cache/objects", std::move(body), patience,
                                                       most_answer_bytes, steady::now() + patience);
-  if (answer && is_done(*answer)) {
-    tables.evictions.accepted(piece.id);
-    co_return;
-  }
+  if (answer && is_done(*answer)) co_return deletion_end{.what = deletion::taken};
   ++tables.counters.deletions_failed;
-  if (answer && !is_not_now(answer->status)) {
-    tables.evictions.refused(piece.id);
-  } else {
-    tables.evictions.failed(piece.id);
-  }
   const std::string why = answer ? "status " + std::to_string(answer->status) : answer.error().message();
   log::warn(log::module::fleet, "eviction failed", {{"instance", plan.instance}, {"keys", keys}, {"reason", why}});
+  if (!answer || is_not_now(answer->status)) co_return deletion_end{.what = deletion::unheard};
+  co_return deletion_end{.what = deletion::refused, .may_be_a_key = may_be_for_an_entry(answer->status)};
+}
+
+/// A piece is one request, and where it is refused for what may be one key's fault as many as find the key.
+asio::awaitable<void> send_piece(coordinator_context& context, const plan_in_hand& plan, core::evictor::piece piece) {
+  core::evictor& evictions = context.tables.evictions;
+  halving parts(piece.keys);
+  // Given back together in the end: the next cycle would make other pieces of what is still being asked for here.
+  std::vector<halving::part> refused;
+  std::vector<halving::part> unheard;
+  while (const auto some = parts.next()) {
+    // Of the rest nothing is known where the server has fallen silent, or we have to leave.
+    const bool is_first = some->size() == piece.keys;
+    if (!unheard.empty() || (!is_first && context.is_stopping)) {
+      unheard.push_back(*some);
+      continue;
+    }
+    const deletion_end end = co_await ask_to_delete(context, plan, piece, *some);
+    if (end.what == deletion::taken) parts.note_taken();
+    if (end.what == deletion::unheard) unheard.push_back(*some);
+    if (end.what != deletion::refused || (end.may_be_a_key && parts.halve(*some))) continue;
+    refused.push_back(*some);
+  }
+  for (const halving::part& each : refused) {
+    // What was not asked for alone although others were taken is tried again: the key to blame is set aside some day, and not these.
+    const bool is_told = each.size() == 1 || !parts.has_taken();
+    is_told ? evictions.refused(piece.id, each.from, each.to) : evictions.failed(piece.id, each.from, each.to);
+  }
+  for (const halving::part& each : unheard) evictions.failed(piece.id, each.from, each.to);
+  if (parts.has_taken()) {
+    evictions.accepted(piece.id);
+  } else if (!refused.empty() || !unheard.empty()) {
+    evictions.failed(piece.id);  // all of its keys have come back
+  }
 }
 
 asio::awaitable<void> send_some(coordinator_context& context, std::shared_ptr<plan_in_hand> plan) {

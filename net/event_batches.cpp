@@ -18,7 +18,8 @@ constexpr std::size_t config_type = 3;
 constexpr whole_range from_zero{.least = 0, .most = std::numeric_limits<std::int64_t>::max()};
 constexpr whole_range from_one{.least = 1, .most = std::numeric_limits<std::int64_t>::max()};
 
-void read_entry(const tape_value& value, const field_place& where, event_kind kind, event_batches& into, event_batch& batch,
+/// `kind`: nothing where it is not known, and what is wrong with any kind is looked for only.
+void read_entry(const tape_value& value, const field_place& where, std::optional<event_kind> kind, event_batches& into, event_batch& batch,
                 field_faults& faults) {
   if (!check_object(value, where, faults)) return;
   std::optional<core::object_key> key;
@@ -31,11 +32,11 @@ void read_entry(const tape_value& value, const field_place& where, event_kind ki
     const auto told = require_member(value, "size_bytes", where, faults);
     bytes = told ? read_whole(*told, field_place(where, "size_bytes"), faults, from_zero) : std::nullopt;
   }
-  if (key && bytes) batch.events.push_back({.what = kind, .key = *key, .bytes = static_cast<std::uint64_t>(*bytes)});
+  if (key && bytes && kind) batch.events.push_back({.what = *kind, .key = *key, .bytes = static_cast<std::uint64_t>(*bytes)});
 }
 
-void read_entries(const tape_value& value, const field_place& where, std::size_t type, event_batches& into, event_batch& batch,
-                  field_faults& faults) {
+void read_entries(const tape_value& value, const field_place& where, std::optional<event_kind> kind, event_batches& into,
+                  event_batch& batch, field_faults& faults) {
   const tape_value list = find_member(value, "entries");
   if (!list.has_value()) return;
   const field_place at(where, "entries");
@@ -43,7 +44,7 @@ void read_entries(const tape_value& value, const field_place& where, std::size_t
   batch.events.reserve(list.length());
   tape_value each = list.first();
   for (std::uint32_t i = 0;;) {
-    read_entry(each, field_place(at, i), kinds[type], into, batch, faults);
+    read_entry(each, field_place(at, i), kind, into, batch, faults);
     if (++i == list.length()) break;
     each = each.next();
   }
@@ -67,9 +68,11 @@ void read_batch(const tape_value& value, const field_place& where, event_batches
   bool is_l2 = true;
   if (const tape_value tier = find_member(value, "tier"); tier.has_value()) {
     const auto word = read_text(tier, field_place(where, "tier"), faults);
-    is_l2 = word == std::string_view("l2");
+    is_l2 = !word || *word == "l2";
   }
-  if (is_l2 && type && *type != config_type) read_entries(value, where, *type, into, batch, faults);
+  // Who has told it all wrong is told so at once, and not of the entries when the rest has been mended.
+  const bool is_config = type && *type == config_type;
+  if (is_l2 && !is_config) read_entries(value, where, type ? std::optional(kinds[*type]) : std::nullopt, into, batch, faults);
 }
 
 }  // namespace

@@ -27,8 +27,9 @@ struct event_batches {
   hash_room room;
 };
 
-/// Reads all batches of a body; what is wrong is in `faults`. Members that the ledger has no use for (backend, tokens, ts, shared) are not
-/// looked at. Views of the tree and the room. Pure. (Source: spec coordinator-api, section 9.)
+/// Reads all batches of a body; what is wrong is in `faults`, with entries also where it is wrong what they are about. Members that the
+/// ledger has no use for (backend, tokens, ts, shared) are not looked at. Views of the tree and the room. Pure. (Source: spec
+/// coordinator-api, section 9.)
 void read_event_batches(const tape_value& body, event_batches& into, field_faults& faults);
 
 }  // namespace kvc::net

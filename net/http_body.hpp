@@ -14,9 +14,10 @@ namespace kvc::net {
 ///
 /// Life cycle: handed over in an http_reply; the session asks for a piece once the client has taken the one before, so a slow client slows
 /// the source down and never more than one piece is kept; destroyed after the last piece, or earlier when the client has gone, a deadline
-/// has passed or the service stops. A body that does not come to its end is cut short, which clients see: the last chunk is missing. Lane:
-/// the session's. Deadline: the session's `handler_timeout` for each piece; a call that misses it goes on to its end unheard, so it must
-/// keep alive what it needs; the source is then not asked again.
+/// has passed or the service stops. Until the first piece is there nothing has been sent: without one the reply is a 500, or a 503 where it
+/// is late. Later a body that does not come to its end is cut short, which clients see: the last chunk is missing. Lane: the session's.
+/// Deadline: the session's `handler_timeout` for each piece; a call that misses it goes on to its end unheard, so it must keep alive what
+/// it needs; the source is then not asked again.
 class http_body {
  public:
   /// What a call has come to.

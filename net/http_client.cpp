@@ -1,5 +1,6 @@
 #include "net/http_client.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_prefix.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -33,6 +35,7 @@ namespace {
 
 constexpr std::uint32_t max_header_bytes = 64U << 10;
 constexpr std::size_t chunk_bytes = 64U << 10;
+constexpr std::size_t most_at_once = 64U << 10;  ///< of a request, sent in the turn it is made in
 constexpr int most_interim_answers = 8;  ///< to one request
 
 /// The transport's words for "too late", "stop" and "too long" become ours; everything else passes.
@@ -49,6 +52,19 @@ bool is_closed_by_peer(const error_code& failed) {
          failed == asio::error::broken_pipe || failed == asio::error::connection_aborted;
 }
 
+/// What is sent, head and body. Kept by the operation that sends it, which may end later than the call does.
+struct whole_request {
+  std::string head;
+  std::string body;
+
+  [[nodiscard]] std::size_t size() const noexcept { return head.size() + body.size(); }
+  /// What is behind the first `sent` bytes.
+  [[nodiscard]] std::array<asio::const_buffer, 2> behind(std::size_t sent) const {
+    const std::size_t of_head = std::min(sent, head.size());
+    return {asio::buffer(head) + of_head, asio::buffer(body) + (sent - of_head)};
+  }
+};
+
 /// A stop that came between two waits would be lost on a caller that lets it pass without throwing, so it is looked for before each.
 asio::awaitable<error_code> stopped() {
   const auto asked = co_await asio::this_coro::cancellation_state;
@@ -57,34 +73,78 @@ asio::awaitable<error_code> stopped() {
 
 }  // namespace
 
-struct http_client::state {
-  state(asio::any_io_executor on, std::string host_name, std::uint16_t port_number)
-      : executor(std::move(on)), host(std::move(host_name)), port(port_number), stream(executor) {}
+namespace {
 
-  asio::any_io_executor executor;
-  std::string host;
-  std::uint16_t port;
+/// A connection and what has come over it. A new one each time: what is being sent over one that was given up ends by itself, and over
+/// nothing else.
+struct connection {
+  explicit connection(const asio::any_io_executor& on) : stream(on) {}
+
   beast::tcp_stream stream;
   beast::flat_buffer received;
   bool is_open = false;
 
   void close() {
-    error_code ignored;
-    stream.socket().close(ignored);
+    stream.close();
     received.clear();
     is_open = false;
+  }
+};
+
+/// The rest of a request that did not fit into the socket, while it is being sent beside the reading of the answer.
+struct unsent_rest {
+  std::shared_ptr<connection> over;
+  bool is_wanted = true;  ///< by a call that has not ended
+  bool is_over = false;
+  error_code failed;
+};
+
+/// Ends a connection unless the whole of a request and of its answer has gone over it, whatever way an exchange ends. The client may have
+/// gone by then.
+class exchange_end {
+ public:
+  explicit exchange_end(std::shared_ptr<connection> of) noexcept : of_(std::move(of)) {}
+  ~exchange_end() {
+    const bool is_sent = !unsent || (unsent->is_over && !unsent->failed);
+    if (unsent) unsent->is_wanted = false;
+    if (!is_answered || !is_sent) of_->close();
+  }
+  exchange_end(const exchange_end&) = delete;
+  exchange_end& operator=(const exchange_end&) = delete;
+
+  std::shared_ptr<unsent_rest> unsent;  ///< null: it was sent at once, or could not be
+  bool is_answered = false;
+
+ private:
+  std::shared_ptr<connection> of_;
+};
+
+}  // namespace
+
+struct http_client::state {
+  state(asio::any_io_executor on, std::string host_name, std::uint16_t port_number)
+      : executor(std::move(on)), host(std::move(host_name)), port(port_number) {}
+
+  asio::any_io_executor executor;
+  std::string host;
+  std::uint16_t port;
+  std::shared_ptr<connection> link;  ///< null before the first call
+
+  void close() {
+    if (link) link->close();
   }
 
   /// Whether the connection is good for another request. What has come without being asked for would be taken for the next answer.
   [[nodiscard]] bool is_quiet() {
     error_code failed;
-    return received.size() == 0 && stream.socket().available(failed) == 0 && !failed;
+    return link->received.size() == 0 && link->stream.socket().available(failed) == 0 && !failed;
   }
 
   asio::awaitable<error_code> resolve(std::vector<tcp::endpoint>& found, time_point deadline);
   asio::awaitable<error_code> open(time_point deadline);
   asio::awaitable<error_code> receive(response_parser& parser, bool& heard);
-  asio::awaitable<error_code> exchange(std::string_view head, std::string_view body, std::size_t most_bytes,
+  [[nodiscard]] std::shared_ptr<unsent_rest> send(std::shared_ptr<const whole_request> asked, error_code& failed);
+  asio::awaitable<error_code> exchange(std::shared_ptr<const whole_request> asked, std::size_t most_bytes,
                                        std::optional<response_parser>& parser, bool& heard);
 };
 
@@ -105,6 +165,8 @@ asio::awaitable<error_code> http_client::state::open(time_point deadline) {
   error_code failed = co_await resolve(candidates, deadline);
   if (failed) co_return failed;
   failed = asio::error::host_not_found;
+  link = std::make_shared<connection>(executor);
+  beast::tcp_stream& stream = link->stream;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     failed = co_await stopped();
     if (failed) break;
@@ -121,12 +183,14 @@ asio::awaitable<error_code> http_client::state::open(time_point deadline) {
     co_return failed;
   }
   stream.socket().set_option(tcp::no_delay(true), failed);
-  is_open = true;
+  stream.socket().non_blocking(true, failed);
+  link->is_open = true;
   co_return error_code{};
 }
 
 /// Reads until the answer is complete. `heard` becomes true with the first byte.
 asio::awaitable<error_code> http_client::state::receive(response_parser& parser, bool& heard) {
+  beast::flat_buffer& received = link->received;
   parser.eager(true);
   chunk_framing framing;
   framing.begin(parser);
@@ -156,7 +220,7 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
     failed = co_await stopped();
     if (failed) co_return failed;
     const auto space = received.prepare(chunk_bytes);
-    const std::size_t got = co_await stream.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
+    const std::size_t got = co_await link->stream.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
     received.commit(got);
     if (failed == asio::error::eof) {
       if (!parser.got_some()) co_return error_code(http::error::end_of_stream);
@@ -168,24 +232,49 @@ asio::awaitable<error_code> http_client::state::receive(response_parser& parser,
   }
 }
 
-/// Sends a request and reads its answer; interim ones (1xx) before it are passed over. A server that refuses a request while it is being
-/// sent says why and closes: then the answer is there although the request is not.
-asio::awaitable<error_code> http_client::state::exchange(std::string_view head, std::string_view body, std::size_t most_bytes,
+/// Sends what the socket takes at once, and has the rest sent while others read: null when there is none. `failed`: why it cannot be sent.
+std::shared_ptr<unsent_rest> http_client::state::send(std::shared_ptr<const whole_request> asked, error_code& failed) {
+  const std::size_t sent = link->stream.socket().write_some(beast::buffers_prefix(most_at_once, asked->behind(0)), failed);
+  if (failed == asio::error::would_block) failed = error_code{};
+  if (failed || sent == asked->size()) return nullptr;
+  auto rest = std::make_shared<unsent_rest>();
+  rest->over = link;
+  const auto message = asked->behind(sent);
+  asio::async_write(link->stream, message, [asked = std::move(asked), rest](error_code ended, std::size_t) {
+    rest->is_over = true;
+    rest->failed = ended;
+    // A server that has closed may have said why. In any other case nothing is going to come, and whoever reads need not wait for it.
+    if (ended && !is_closed_by_peer(ended) && rest->is_wanted) rest->over->stream.close();
+  });
+  return rest;
+}
+
+/// Sends a request and reads its answer, at the same time: a server that refuses a request which is still being sent may close then, or
+/// read on, or do neither. Interim answers (1xx) are passed over.
+asio::awaitable<error_code> http_client::state::exchange(std::shared_ptr<const whole_request> asked, std::size_t most_bytes,
                                                          std::optional<response_parser>& parser, bool& heard) {
-  error_code failed;
-  const std::array<asio::const_buffer, 2> message{asio::buffer(head), asio::buffer(body)};
-  co_await asio::async_write(stream, message, asio::redirect_error(asio::use_awaitable, failed));
-  const error_code unsent = failed;
+  exchange_end end(link);
+  const bool is_head = asked->head.starts_with("HEAD ");
+  error_code unsent;
+  end.unsent = send(std::move(asked), unsent);
   if (unsent && !is_closed_by_peer(unsent)) co_return unsent;
   for (int interim = 0; interim <= most_interim_answers; ++interim) {
     parser.emplace();
     parser->body_limit(most_bytes);
     parser->header_limit(max_header_bytes);
-    parser->skip(head.starts_with("HEAD "));
-    failed = co_await receive(*parser, heard);
+    parser->skip(is_head);
+    error_code failed = co_await receive(*parser, heard);
     if (!failed && parser->get().result_int() / 100 == 1) continue;
-    if (unsent) close();
-    co_return failed && unsent && !heard ? unsent : failed;
+    end.is_answered = !failed && !unsent;
+    if (!failed) co_return failed;
+    if (end.unsent && end.unsent->is_over) unsent = end.unsent->failed;
+    if (failed == asio::error::operation_aborted) {
+      // Without a stop it was whoever sends that has ended the connection, who may meet the deadline first.
+      const auto asked_to_end = co_await asio::this_coro::cancellation_state;
+      const bool is_stopped = asked_to_end.cancelled() != asio::cancellation_type::none;
+      if (!is_stopped) failed = unsent ? unsent : error_code(beast::error::timeout);
+    }
+    co_return unsent && !heard ? unsent : failed;
   }
   co_return error_code(errc::not_understood);
 }
@@ -209,26 +298,26 @@ asio::awaitable<result<http_client::answer>> http_client::call(std::string_view 
     head.append("Content-Type: ").append(content_type).append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n");
   }
   head.append("\r\n");
+  const auto asked = std::make_shared<const whole_request>(whole_request{std::move(head), std::move(body)});
 
   error_code failed;
   for (;;) {
-    const bool reused = self.is_open && self.is_quiet();
+    const bool reused = self.link && self.link->is_open && self.is_quiet();
     if (!reused) {
       failed = co_await self.open(deadline);
       if (failed) co_return translate(failed);
     }
-    self.stream.expires_at(deadline);
+    self.link->stream.expires_at(deadline);
     bool heard = false;
     std::optional<response_parser> parser;
-    failed = co_await self.exchange(head, body, most_bytes, parser, heard);
+    failed = co_await self.exchange(asked, most_bytes, parser, heard);
     if (failed) {
-      self.close();
       // Only a connection that was good before, and said nothing since, may be tried again without asking twice for the same thing.
       if (reused && !heard && is_closed_by_peer(failed)) continue;
       co_return translate(failed);
     }
-    self.stream.expires_never();
-    if (!parser->get().keep_alive() || !self.is_quiet()) self.close();
+    self.link->stream.expires_never();
+    if (self.link->is_open && (!parser->get().keep_alive() || !self.is_quiet())) self.close();
     answer got;
     got.status = parser->get().result_int();
     got.content_type = std::string(parser->get()[http::field::content_type]);

@@ -37,8 +37,9 @@ class http_client {
 
   /// Sends one request and reads the whole answer, whose body has at most `most_bytes`, within `patience`. A connection the server has
   /// closed meanwhile is opened again once; so is one on which more has come than the answers asked for. Of several addresses of the host
-  /// each has its share of the time. Interim answers (1xx) are passed over, eight at most. An answer that comes before the request has been
-  /// taken counts, and ends the connection. A head has at most 64 KiB, and so have what stands around the chunks of a body, together.
+  /// each has its share of the time. Interim answers (1xx) are passed over, eight at most. It is read while the request is being sent: an
+  /// answer that comes before the request has been taken counts, and ends the connection. A head has at most 64 KiB, and so have what
+  /// stands around the chunks of a body, together.
   /// Errors: `timed_out`, `cancelled`, `message_too_large`, `host_not_found` (also for what cannot be a host), `not_understood` for more
   /// interim answers, or the transport's own.
   [[nodiscard]] asio::awaitable<result<answer>> call(std::string_view method, std::string target, std::string body,

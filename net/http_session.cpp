@@ -1,6 +1,7 @@
 // A session's answering, its deadlines, and its end.
 #include "net/http_session.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <optional>
@@ -136,13 +137,19 @@ http_session::wants http_session::finish() {
     const std::string_view path = asked_ ? asked_->request.path : std::string_view();
     reply_ = told(path, refusal{refusal_kind::overloaded, "too many answers are being written; the request may have been carried out"});
   }
-  const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
-  core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
   ended_ = steady::now();
-  counted.handling.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(ended_ - begun_).count()));
-  counted.by_status_class[reply_.status / 100 % counted.by_status_class.size()].add();
+  const bool is_streamed = reply_.stream && !(asked_ && asked_->method == "HEAD");
+  if (!is_streamed) count_reply();  // else it may become another one while there is nothing of its body
   if ((reply_.stream && !takes_chunks_) || is_stopping()) keep_alive_ = false;
   return write();
+}
+
+/// The reply is what the client will see.
+void http_session::count_reply() {
+  const core::route counter = asked_ ? asked_->plan.counter : core::route::other;
+  core::route_counters& counted = counters_.routes[static_cast<std::size_t>(counter)];
+  counted.handling.observe_ns(static_cast<std::uint64_t>(std::chrono::nanoseconds(ended_ - begun_).count()));
+  counted.by_status_class[reply_.status / 100 % counted.by_status_class.size()].add();
 }
 
 /// Tells the request when the client closes its side. A client that sends the next request already cannot be watched, as its bytes hide the
@@ -198,7 +205,7 @@ void http_session::set_deadline(steady::time_point when) {
 
 /// Takes what the client is still sending and throws it away, so that it gets to read why it was refused instead of a reset connection.
 asio::awaitable<void> http_session::drain() {
-  const bool was_stopping = is_stopping();
+  bool was_stopping = is_stopping();
   ::shutdown(socket_, SHUT_WR);
   may_leave_ = true;
   parser_.end();
@@ -208,7 +215,8 @@ asio::awaitable<void> http_session::drain() {
   bytes_ = {};
   set_deadline(steady::now() + (was_stopping ? std::min(stopping_drain, drain_for_) : drain_for_));
   local_.sockets.again(*this);
-  while (wants_ == wants::farewell && !must_end() && is_stopping() == was_stopping) {
+  while (wants_ == wants::farewell && !must_end()) {
+    if (is_stopping() && !std::exchange(was_stopping, true)) set_deadline(std::min(deadline_, steady::now() + stopping_drain));
     if (steady::now() >= deadline_) {
       counters_.connections_timed_out.add();
       break;
@@ -229,9 +237,7 @@ asio::awaitable<void> http_session::run() {
       co_await have_answered(asked_);
       wants_ = finish();
     } else if (wants_ == wants::stream) {
-      const bool is_whole = co_await write_stream();
-      ended_ = steady::now();
-      wants_ = is_whole ? after_reply() : wants::nothing;
+      wants_ = co_await write_stream();
     } else if (wants_ == wants::farewell) {
       co_await drain();
       co_return;

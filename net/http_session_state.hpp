@@ -90,6 +90,8 @@ class http_session final : private ready_sockets::client {
   [[nodiscard]] wants handle();
   [[nodiscard]] http_reply answered_now();
   [[nodiscard]] wants finish();
+  [[nodiscard]] wants finish_without_body(bool is_late);
+  void count_reply();
   [[nodiscard]] wants write();
   [[nodiscard]] wants write_rest();
   [[nodiscard]] bool has_surplus() const;
@@ -108,8 +110,8 @@ class http_session final : private ready_sockets::client {
   // With waiting.
   asio::awaitable<void> sleep();
   asio::awaitable<void> have_answered(std::shared_ptr<http_exchange> asked);
-  asio::awaitable<http_body::progress> have_made(std::string& piece);
-  asio::awaitable<bool> write_stream();
+  asio::awaitable<std::optional<http_body::progress>> have_made(std::string& piece);
+  asio::awaitable<wants> write_stream();
   asio::awaitable<bool> write_all(std::span<std::string_view> parts, steady::time_point deadline);
   asio::awaitable<void> drain();
   void set_deadline(steady::time_point when);

@@ -52,8 +52,8 @@ asio::awaitable<void> make_piece(std::shared_ptr<http_body> from, lane& here, st
 
 }  // namespace
 
-/// The next piece, or `broken` when it is not there at the deadline.
-asio::awaitable<http_body::progress> http_session::have_made(std::string& piece) {
+/// The next piece, or nothing when it is not there at the deadline.
+asio::awaitable<std::optional<http_body::progress>> http_session::have_made(std::string& piece) {
   const auto waiting = std::make_shared<waiting_piece>(local_.here.context);
   waiting->bytes = std::move(piece);
   waiting->bytes.clear();
@@ -61,9 +61,18 @@ asio::awaitable<http_body::progress> http_session::have_made(std::string& piece)
   local_.here.tasks.spawn("http body", make_piece(reply_.stream, local_.here, waiting));
   error_code woken;
   if (!waiting->has_ended) co_await waiting->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  if (!waiting->made) co_return http_body::progress::broken;
+  if (!waiting->made) co_return waiting->has_ended ? std::optional(http_body::progress::broken) : std::nullopt;
   piece = std::move(waiting->bytes);
   co_return *waiting->made;
+}
+
+/// The reply in place of a body of which there is not even a first piece: nothing has been sent, so the client can still be told.
+http_session::wants http_session::finish_without_body(bool is_late) {
+  const refusal why{refusal_kind::overloaded, "the answer took too long"};
+  http_reply instead = is_late ? told(asked_ ? asked_->request.path : std::string_view(), why) : failed_reply();
+  drop_reply();
+  reply_ = std::move(instead);
+  return finish();
 }
 
 /// True when the client has taken all of it by then.
@@ -91,8 +100,8 @@ asio::awaitable<bool> http_session::write_all(std::span<std::string_view> parts,
   }
 }
 
-/// True when the client has taken the whole body. What is cut short is not ended, so that the client can tell.
-asio::awaitable<bool> http_session::write_stream() {
+/// What is cut short is not ended, so that the client can tell.
+asio::awaitable<http_session::wants> http_session::write_stream() {
   const bool in_chunks = takes_chunks_;
   std::string head =
       reply_head(reply_, keep_alive_, local_.date.at(std::time(nullptr)), in_chunks ? body_framing::chunks : body_framing::connection);
@@ -106,9 +115,14 @@ asio::awaitable<bool> http_session::write_stream() {
   steady::duration waited{};
   std::size_t taken = 0;
   for (;;) {
-    if (is_stopping()) co_return false;  // it may last for long: the service does not wait for it
-    const http_body::progress made = co_await have_made(piece);
-    if (made == http_body::progress::broken) co_return false;
+    if (is_stopping()) co_return wants::nothing;  // it may last for long: the service does not wait for it
+    const std::optional<http_body::progress> made = co_await have_made(piece);
+    const bool is_first = !head.empty();
+    if (!made || *made == http_body::progress::broken) co_return is_first ? finish_without_body(!made) : wants::nothing;
+    if (is_first) {
+      ended_ = steady::now();
+      count_reply();
+    }
     const bool is_last = made == http_body::progress::last;
     const bool has_chunk = in_chunks && !piece.empty();
     const std::string begin = has_chunk ? chunk_head(piece.size()) : std::string();
@@ -119,12 +133,14 @@ asio::awaitable<bool> http_session::write_stream() {
     const auto times = static_cast<std::int64_t>(1 + taken / patience_bytes);
     const auto left = shared_.settings.write_timeout * times - waited;
     const bool is_taken = co_await write_all(message, begun + std::min<steady::duration>(shared_.settings.write_timeout, left));
-    if (!is_taken) co_return false;
+    if (!is_taken) co_return wants::nothing;
     waited += steady::now() - begun;
     taken += bytes;
-    if (is_last) co_return true;
+    if (is_last) break;
     head.clear();
   }
+  ended_ = steady::now();
+  co_return after_reply();
 }
 
 }  // namespace kvc::net

@@ -46,7 +46,9 @@ constexpr std::string_view webhooks =
     R"json("promote":{"post":{"summary":"Sent to the url of a store of type webhook: have these objects brought to memory",
 "requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Promotion"}}}},
 "responses":{"200":{"description":"What becomes of each key","content":{"application/json":{"schema":
- {"$ref":"#/components/schemas/Promoted"}}}},"429":{"description":"Not now, as after 503; of any other status all keys have failed"}}}})json";
+ {"$ref":"#/components/schemas/Promoted"}}}},"429":{"description":"Not now, as after 503"},
+"400":{"description":"May be for one key's sake, as 500 and all other 4xx but 401, 403, 405, 407 and 408: the keys are sent again in halves,
+ some times. After any other status all keys have failed"}}}})json";
 
 /// Those of one path stand together.
 constexpr std::array routes{

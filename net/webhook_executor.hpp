@@ -14,7 +14,8 @@ namespace kvc::net {
 /// `POST` of `{"operation":"promote","keys":[..],"tenant_id":..,"preferred":..}`.
 ///
 /// The answer says per key what becomes of it: `{"results":[..]}` in the order of the keys, or `{"results":{KEY:..}}`, of the words of the
-/// interface (accepted, already, rejected_pressure, unsupported, failed). 429 and 503 are `rejected_pressure` of all. `accepted` is a
+/// interface (accepted, already, rejected_pressure, unsupported, failed). 429 and 503 are `rejected_pressure` of all. What is refused
+/// otherwise for what may be one key's fault is asked for again in halves (`halving`), so that the key costs itself only. `accepted` is a
 /// promise, which nobody verifies: the store's events tell when the copy is there.
 class webhook_executor final : public store_executor {
  public:

@@ -3,6 +3,8 @@
 #include <span>
 #include <string>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/api_batch.hpp"
@@ -44,6 +46,24 @@ BOOST_AUTO_TEST_CASE(answers_batches_in_order_with_faults_in_place) {
   BOOST_TEST(answer.body == R"({"results":[)" + expected + "]}");
   BOOST_TEST(service.post("/query_batch", R"({"queries":[]})").body == R"({"results":[]})");
   BOOST_TEST(service.post("/query_batch", "{}").status == 400);
+}
+
+BOOST_AUTO_TEST_CASE(the_body_of_a_batch_is_there_once) {
+  // The answer keeps it, and had a copy made of it by the lane: of 64 MiB in one turn.
+  api_fixture service;
+  service.join("a");
+  std::string body = R"({"queries":[)" + query_for(ten_blocks()) + "]}" + std::string(1'000, ' ');
+  net::http_request request;
+  request.method = "POST";
+  request.path = "/query_batch";
+  request.body = body;
+  request.kept_body = &body;
+  const net::http_plan plan = service.api.plan(request);
+  net::lane& here = service.lanes.at(0);
+  auto answer = boost::asio::co_spawn(here.context, service.api.answer(here, request, plan), boost::asio::use_future);
+
+  BOOST_TEST(answer.get().body == R"({"results":[)" + service.post("/query", query_for(ten_blocks())).body + "]}");
+  BOOST_TEST(body.capacity() == std::string().capacity());
 }
 
 BOOST_AUTO_TEST_CASE(a_query_that_is_nested_too_deep_costs_no_other) {

@@ -203,7 +203,7 @@ outcome judge_batches(body_judge& judge, const told_value& body) {
     const told_value* const tier = batch.member("tier");
     std::optional<std::string> of = "l2";
     if (tier != nullptr && tier->what != told_value::kind::nothing) of = judge.text(*tier, body_judge::inside(here, "tier"));
-    if (of == "l2" && type && type != "config") judge_entries(judge, batch, *type, here, all);
+    if ((!of || of == "l2") && type != "config") judge_entries(judge, batch, type.value_or(""), here, all);
   }
   return all;
 }

@@ -5,6 +5,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/coordinator_tables.hpp"
@@ -278,6 +279,26 @@ BOOST_AUTO_TEST_CASE(batches_with_a_fault_change_nothing) {
   }
   BOOST_TEST(service.metric("kvc_coordinator_keys") == 0);
   BOOST_TEST(service.metric("kvc_coordinator_fenced_applied_total") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(entries_are_looked_at_though_it_is_wrong_what_they_are_about) {
+  // Who had told more than that wrong was told of the rest once that was mended.
+  coordinator_fixture service;
+  const std::string begin = R"({"batches":[{"instance_id":"a","incarnation":1,"seq":1,)";
+  const std::string entries = R"(,"entries":[{"key":)" + key_text("abc") + R"(},{"key":)" + key_text("ab") + R"(,"size_bytes":-1},7]}]})";
+  for (const char* const wrong : {R"("event_type":"stored")", R"("event_type":7)", R"("event_type":"delete","tier":7)", R"("tier":"l2")"}) {
+    const raw_answer refused = service.call("POST", "/events", begin + wrong + entries);
+    BOOST_TEST(refused.status == 422, wrong);
+    std::string places;
+    for (const auto& each : json_of(refused).at("detail").as_array()) places += boost::json::serialize(each.at("loc")) + " ";
+    const std::string at = R"(["body","batches",0,")";
+    const std::string first = at + (std::string(wrong).ends_with(R"("tier":7)") ? "tier" : "event_type") + "\"] ";
+    BOOST_TEST(places == first + at + R"(entries",0,"key"] )" + at + R"(entries",1,"size_bytes"] )" + at + R"(entries",2] )", wrong);
+  }
+  // What they are about is known here, and nothing that the ledger keeps.
+  for (const char* const other : {R"("event_type":"config")", R"("event_type":"store","tier":"l1")"}) {
+    BOOST_TEST(service.call("POST", "/events", begin + other + entries).status == 200, other);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_did_not_come_is_counted_by_two_rising_numbers) {

@@ -221,6 +221,46 @@ BOOST_AUTO_TEST_CASE(keys_that_no_server_deletes_do_not_keep_a_tenant_over_its_q
   BOOST_TEST(service.metric("kvc_coordinator_keys_set_aside") >= 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_key_that_a_server_refuses_requests_for_costs_itself_only) {
+  // All that were in the request with it were taken for keys that no server deletes, and were set aside with it.
+  coordinator_fixture service(evicting());
+  stub_mp_server server([](const stub_mp_server::asked& request) -> stub_mp_server::told {
+    if (request.body.find("100004") != std::string::npos) return {400, R"({"detail":"bad key"})"};
+    return {200, R"({"deleted":1,"skipped":0,"ok":true})"};
+  });
+  service.join("a", server.port());
+  service.call("POST", "/quota/events", batch_text(1, stores(0, 10)));
+
+  // All; two halves; and so on, until the key stands alone.
+  const auto requests = server.wait_for(9);
+  std::multiset<std::string> taken;
+  for (std::size_t i = 0; i < 9; ++i) {
+    const std::vector<std::string> hashes = hashes_of(requests[i]);
+    if (requests[i].body.find("100004") == std::string::npos) taken.insert(hashes.begin(), hashes.end());
+  }
+  BOOST_TEST(hashes_of(requests[0]).size() == 10U);
+  BOOST_TEST(hashes_of(requests[8]) == (std::vector<std::string>{"100004"}), boost::test_tools::per_element());
+  BOOST_TEST(taken.size() == 9U);
+  BOOST_TEST(std::set<std::string>(taken.begin(), taken.end()).size() == 9U);
+  // From then on it is alone.
+  BOOST_TEST(hashes_of(server.wait_for(10).at(9)) == (std::vector<std::string>{"100004"}), boost::test_tools::per_element());
+  BOOST_TEST(service.reaches("kvc_coordinator_keys_set_aside", 1));
+  BOOST_TEST(service.metric("kvc_coordinator_keys_set_aside") == 1);
+  BOOST_TEST(service.metric("kvc_coordinator_keys_in_flight") >= 9);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_refuses_every_request_is_not_asked_for_each_key) {
+  coordinator_fixture service(evicting());
+  stub_mp_server server([](const stub_mp_server::asked&) -> stub_mp_server::told { return {422, R"({"detail":[]})"}; });
+  service.join("a", server.port());
+  service.call("POST", "/quota/events", batch_text(1, stores(0, 64)));
+
+  const auto requests = server.wait_for(16);
+  BOOST_TEST(hashes_of(requests[0]).size() == 64U);
+  BOOST_TEST(hashes_of(requests[14]).size() == 8U, "eighths");
+  BOOST_TEST(hashes_of(requests[15]).size() == 64U, "the next cycle");
+}
+
 BOOST_AUTO_TEST_CASE(a_store_proves_that_the_object_is_there) {
   coordinator_fixture service(evicting());
   stub_mp_server server;

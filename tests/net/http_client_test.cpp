@@ -17,6 +17,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/api_fixture.hpp"
+#include "tests/support/net/http_fixture.hpp"
 
 BOOST_AUTO_TEST_SUITE(http_client_)
 
@@ -31,6 +32,8 @@ struct scripted_server {
   asio::io_context context{1};
   tcp::acceptor acceptor{context, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
   int connections = 0;
+  bool lingers = false;  ///< neither reads nor closes behind a script
+  asio::steady_timer left_alone{context, asio::steady_timer::time_point::max()};
   tcp::socket* serving = nullptr;  ///< while a script is played
 
   [[nodiscard]] std::uint16_t port() const { return acceptor.local_endpoint().port(); }
@@ -49,6 +52,7 @@ struct scripted_server {
         const auto text = asio::buffer(scripts[i][line]);
         co_await asio::async_write(socket, text, asio::redirect_error(asio::use_awaitable, failed));
       }
+      if (lingers) co_await left_alone.async_wait(asio::redirect_error(asio::use_awaitable, failed));
     }
   }
 
@@ -62,6 +66,7 @@ struct scripted_server {
     asio::co_spawn(context, client_part(client), [&, rethrow](std::exception_ptr thrown) {
       rethrow(thrown);
       acceptor.close();
+      left_alone.cancel();
     });
     context.run();
     if (failure) std::rethrow_exception(failure);
@@ -146,6 +151,27 @@ asio::awaitable<void> send_too_much(http_client& client) {
   BOOST_TEST(next->body == "ok");
 }
 
+/// The same, of a server that does not close either.
+asio::awaitable<void> send_too_much_to_one_who_stays(http_client& client) {
+  const auto refused = co_await client.call("POST", "/", std::string(32U << 20, 'x'), 20s);
+  BOOST_REQUIRE_MESSAGE(refused.has_value(), refused.error().message());
+  BOOST_TEST(refused->status == 413U);
+}
+
+asio::awaitable<void> send_too_much_in_vain(http_client& client) {
+  const auto answer = co_await client.call("POST", "/", std::string(32U << 20, 'x'), 100ms);
+  BOOST_TEST_REQUIRE(!answer.has_value());
+  BOOST_TEST(answer.error() == make_error_code(errc::timed_out));
+}
+
+asio::awaitable<void> send_much_twice(http_client& client) {
+  for (int i = 0; i < 2; ++i) {
+    const auto taken = co_await client.call("POST", "/size", std::string(32U << 20, 'x'), 20s);
+    BOOST_REQUIRE_MESSAGE(taken.has_value(), taken.error().message());
+    BOOST_TEST(taken->body == std::to_string(32U << 20));
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(keeps_its_connection) {
@@ -222,6 +248,29 @@ BOOST_AUTO_TEST_CASE(hears_why_a_request_is_refused_before_it_is_sent) {
   scripted_server server;
   server.run({{ok, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno"}, {ok}}, send_too_much);
   BOOST_TEST(server.connections == 2);
+}
+
+BOOST_AUTO_TEST_CASE(hears_why_a_request_is_refused_by_who_neither_reads_on_nor_closes) {
+  // All of the request had to be sent before anything was read, and so there was nothing but the deadline.
+  scripted_server server;
+  server.lingers = true;
+  const std::string refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno";
+  server.run({{"HTTP/1.1 100 Continue\r\n\r\n" + refusal}}, send_too_much_to_one_who_stays);
+  scripted_server silent;
+  silent.lingers = true;
+  silent.run({{""}}, send_too_much_in_vain);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_its_connection_behind_a_long_request) {
+  // One that is sent while its answer is waited for.
+  const kvc::test::served<kvc::test::toy_service> under_test;
+  asio::io_context context;
+  http_client client(context.get_executor(), "127.0.0.1", under_test.port());
+  std::exception_ptr failure;
+  asio::co_spawn(context, send_much_twice(client), [&](std::exception_ptr thrown) { failure = thrown; });
+  context.run();
+  if (failure) std::rethrow_exception(failure);
+  BOOST_TEST(under_test.sum(&kvc::core::lane_counters::connections_accepted) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(reads_bodies_however_they_are_delimited) {

@@ -113,6 +113,26 @@ BOOST_AUTO_TEST_CASE(what_is_sent_behind_the_last_request_costs_no_answer) {
   BOOST_TEST(it.heard.size() - (it.heard.find("\r\n\r\n") + 4) == body.size());
 }
 
+BOOST_AUTO_TEST_CASE(a_stop_leaves_a_client_the_time_to_take_its_last_answer) {
+  // Whoever was leaving already was left at once: what it went on to send made a reset of that, and its answer was on its way.
+  talk it(0);
+  const std::string body(300'000, 'b');
+  it.say("POST /wait?patience=20 HTTP/1.0\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+  for (std::size_t at = 0; at < body.size(); at += 10'000) it.say(body.substr(at, 10'000));
+  it.say("\r\n");
+  it.is_deaf = true;
+  BOOST_TEST(it.until([&] { return it.lane.here().counters.bytes_out.get() > body.size(); }));
+  it.lane.ask_to_leave(boost::asio::cancellation_type::total);
+  it.lane.poll();
+  it.say("\r\n");
+  it.lane.poll();
+
+  it.is_deaf = false;
+  BOOST_TEST(it.until([&] { return it.has_ended; }));
+  BOOST_TEST(it.failed == 0);
+  BOOST_TEST(it.heard.size() - (it.heard.find("\r\n\r\n") + 4) == body.size());
+}
+
 BOOST_AUTO_TEST_CASE(a_head_that_is_refused_is_answered_with_a_head) {
   // What is refused before it is understood is of a method nevertheless: a body would be taken for the next answer (RFC 9110, 9.3.2).
   for (const std::string_view rest : {"\r\n\r\n", "\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"}) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -208,6 +209,28 @@ BOOST_AUTO_TEST_CASE(a_body_cut_short_can_be_told_from_a_whole_one) {
     BOOST_TEST(cut.body.size() == 2 * piece_bytes, ending);
     BOOST_TEST(client.is_closed(), ending);
   }
+  BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_body_without_a_first_piece_is_a_failure_that_is_told) {
+  // Nothing has been sent by then, and the connection ended without a word.
+  http_settings settings;
+  settings.handler_timeout = 50ms;
+  const stream_server under_test(settings);
+  for (const auto& [ending, status] : {std::pair("broken", 500), std::pair("throw", 500), std::pair("late", 503)}) {
+    raw_client client = under_test.connect();
+    const raw_answer failed = client.ask("GET", std::string("/stream?pieces=0&ending=") + ending);
+    BOOST_TEST(failed.status == status, ending);
+    BOOST_TEST(failed.header("transfer-encoding") == "", ending);
+    BOOST_TEST(client.ask("POST", "/echo", "next").body == "next", ending);
+  }
+  raw_client old = under_test.connect();
+  old.send("GET /stream?pieces=0&ending=broken HTTP/1.0\r\n\r\n");
+  BOOST_TEST(old.receive_until_closed().starts_with("HTTP/1.1 500 "));
+
+  const auto& counted = under_test.lanes.at(0).counters.routes[static_cast<std::size_t>(http_plan{}.counter)].by_status_class;
+  BOOST_TEST(counted[5].get() == 4U);
+  BOOST_TEST(counted[2].get() == 3U, "what was not sent does not count");
   BOOST_TEST(stream_server::eventually([&] { return under_test.service.counts.alive == 0; }));
 }
 

@@ -1,10 +1,14 @@
 // What the end of a promotion means for the next one, and what orders of many keys come to.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/promotion_fixture.hpp"
@@ -279,6 +283,32 @@ BOOST_FIXTURE_TEST_CASE(a_webhook_may_be_the_root_of_a_host, promotion_fixture) 
   const auto asked = hook.wait_for(2);
   BOOST_TEST(asked[0].target == "/");
   BOOST_TEST(asked[1].target == "/move/");
+}
+
+// Many wishes are one call: one of them that the webhook would have nothing of was the end of all.
+BOOST_FIXTURE_TEST_CASE(a_key_that_a_webhook_refuses_calls_for_costs_itself_only, promotion_fixture) {
+  const std::string probe = put_on_disk(*this, 20);
+  std::atomic<bool> refuses_all = false;
+  stub_mp_server hook([&](const stub_mp_server::asked& request) -> stub_mp_server::told {
+    if (refuses_all || request.body.find(R"("k7")") != std::string::npos) return {.status = 400, .body = "what is that key"};
+    const std::size_t keys = boost::json::parse(request.body).at("keys").as_array().size();
+    std::string words;
+    for (std::size_t i = 0; i < keys; ++i) words += i == 0 ? R"("accepted")" : R"(,"accepted")";
+    return {.status = 200, .body = R"({"results":[)" + words + "]}"};
+  });
+  add_store("http://127.0.0.1:" + std::to_string(hook.port()), "store-1", "webhook");
+  BOOST_REQUIRE(exist(probe).find("failed") == std::string::npos);
+
+  BOOST_TEST(eventually([&] { return ended("accepted") == 19 && ended("failed") == 1; }));
+  BOOST_TEST(metric("kvc_prefetch_in_flight") == 0);
+
+  // Where no part of them is taken it is not the keys, and nobody is asked for each.
+  const std::size_t before = hook.so_far().size();
+  refuses_all = true;
+  add_store("http://127.0.0.1:" + std::to_string(hook.port()) + "/again", "store-1", "webhook");
+  static_cast<void>(exist(probe));
+  BOOST_TEST(eventually([&] { return ended("failed") == 21; }));
+  BOOST_TEST(hook.so_far().size() == before + 15);
 }
 
 // It used to be taken for a server that does not lead, and asked who does until the deadline.

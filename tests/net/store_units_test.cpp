@@ -1,9 +1,14 @@
-// Texts that stores are asked with and answer.
+// Texts that stores are asked with and answer, and which keys they are asked for together.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
 
+#include "net/halving.hpp"
 #include "net/master_answers.hpp"
 #include "net/store_url.hpp"
 
@@ -118,6 +123,49 @@ BOOST_AUTO_TEST_CASE(the_look_up_of_a_single_key_tells_what_is_in_memory) {
     BOOST_TEST(!net::read_single(404, of_another).is_known, of_another);
   BOOST_TEST(!net::read_single(500, "").is_known);
   BOOST_TEST(!net::read_single(200, "<html>").is_known);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_is_refused_is_asked_for_in_halves) {
+  // Who is to blame ends alone, and everybody else is taken once.
+  using places = std::set<std::size_t>;
+  for (const places& bad : {places{4'711}, places{0, 9'999}, places{77, 78, 5'000}}) {
+    net::halving parts(10'000);
+    std::vector<int> taken(10'000);
+    places refused;
+    std::size_t asked = 0;
+    while (const auto some = parts.next()) {
+      ++asked;
+      const auto first_bad = bad.lower_bound(some->from);
+      if (first_bad == bad.end() || *first_bad >= some->to) {
+        parts.note_taken();
+        for (std::size_t i = some->from; i < some->to; ++i) ++taken[i];
+      } else if (!parts.halve(*some)) {
+        BOOST_TEST(some->size() == 1U);
+        refused.insert(some->from);
+      }
+    }
+    BOOST_TEST((refused == bad));
+    BOOST_TEST(std::ranges::count(taken, 1) == static_cast<std::ptrdiff_t>(10'000 - bad.size()));
+    BOOST_TEST(asked <= 1 + 28 * bad.size());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_nothing_is_taken_of_is_not_asked_for_one_by_one) {
+  net::halving parts(10'000);
+  std::size_t asked = 0;
+  std::size_t given_up = 0;
+  while (const auto some = parts.next()) {
+    ++asked;
+    if (!parts.halve(*some)) given_up += some->size();
+  }
+  BOOST_TEST(asked == 15U);
+  BOOST_TEST(given_up == 10'000U);
+  BOOST_TEST(!net::halving(0).next().has_value());
+
+  for (const unsigned status : {400U, 404U, 413U, 422U, 500U}) BOOST_TEST(net::may_be_for_an_entry(status), status);
+  for (const unsigned status : {200U, 302U, 401U, 403U, 405U, 408U, 429U, 501U, 503U}) {
+    BOOST_TEST(!net::may_be_for_an_entry(status), status);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(refusals_for_memory_are_summed) {
