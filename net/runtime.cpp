@@ -100,7 +100,15 @@ void runtime::start(bool pin) {
   for (auto& each : lanes_) {
     lane* const self = each.get();
     self->beat.begin();
-    threads_.emplace_back(run_lane, std::ref(*self), begun);
+    try {
+      threads_.emplace_back(run_lane, std::ref(*self), begun);
+    } catch (...) {
+      // Lanes without a thread would never answer whoever stops them: as if none had been started.
+      for (auto& every : lanes_) every->context.stop();
+      for (auto& thread : threads_) thread.join();
+      threads_.clear();
+      throw;
+    }
     const std::string name = "lane-" + std::to_string(self->index());
     pthread_setname_np(threads_.back().native_handle(), name.c_str());
     if (lanes_.size() <= cpus.size()) {
