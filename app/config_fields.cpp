@@ -188,7 +188,7 @@ constexpr std::array rows{
     field_info{"coordinator", "coordinator_blend_probe_stride", whole(KVC_AT(coordinator.blend_probe_stride), 1, 1'048'576), "",
                "tokens from one offset of a prompt that is looked at to the next"},
     field_info{"coordinator", "coordinator_blend_max_chunks", whole(KVC_AT(coordinator.blend_max_chunks), 1'024, 1'073'741'824), "",
-               "chunks the directory holds; beyond, the least recently used ones leave"},
+               "chunks the directory holds, each with some 20 bytes taken at the start; beyond, the least recently used ones leave"},
     field_info{"coordinator", "coordinator_timeout_keep_alive", whole(KVC_AT(coordinator.timeout_keep_alive), 1, 86'400), "",
                "seconds a connection may wait after a request to the coordinator; more than the MP servers' heartbeat interval"},
     field_info{"coordinator", "coordinator_enable_startup_resync", yes_or_no(KVC_AT(coordinator.enable_startup_resync)), "true or false",
