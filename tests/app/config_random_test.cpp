@@ -186,14 +186,14 @@ class ill_will {
 };
 
 /// What every line has to be, so that a person can do something about it.
-void expect_to_teach(const std::vector<std::string>& lines) {
+void expect_to_teach(const std::vector<std::string>& lines, bool hides) {
   constexpr std::size_t longest_line = 1'000;
   for (const std::string& line : lines) {
     BOOST_TEST(!line.empty());
     BOOST_TEST(line.size() < longest_line, line.size());
     BOOST_TEST(core::is_utf8(line), line);
     BOOST_TEST(std::ranges::none_of(line, [](char letter) { return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F; }), line);
-    BOOST_TEST(line.find(secret) == std::string::npos, line);
+    BOOST_TEST((!hides || line.find(secret) == std::string::npos), line);
     // Which setting it is about, or where it stands.
     bool is_named = line.find("flag") != std::string::npos || line.find("conductor.json") != std::string::npos ||
                     line.find("environment variable") != std::string::npos || line.find("the configuration file") != std::string::npos;
@@ -212,18 +212,19 @@ std::string as_file(const boost::json::value& printed) {
   return boost::json::serialize(file);
 }
 
-/// Reads them, and expects faults that teach, or a configuration that says the same when it is read once more.
-void live_through(const app::config_inputs& inputs) {
+/// Reads them, and expects faults that teach, or a configuration that says the same when it is read once more. `hides`: secrets stand where
+/// they belong, and so are never told; damage may have put them behind another name.
+void live_through(const app::config_inputs& inputs, bool hides = true) {
   const app::configuration config = app::read_config(inputs);
-  expect_to_teach(config.errors);
-  expect_to_teach(config.warnings);
+  expect_to_teach(config.errors, hides);
+  expect_to_teach(config.warnings, hides);
   if (!config.errors.empty() || config.wanted == app::command::help) return;
   core::medium_table media;
-  expect_to_teach(app::check_publishers(config.values, media).errors);
-  expect_to_teach(app::check_stores(config.values).errors);
+  expect_to_teach(app::check_publishers(config.values, media).errors, hides);
+  expect_to_teach(app::check_stores(config.values).errors, hides);
 
   const std::string text = app::print_config(config);
-  BOOST_TEST(text.find(secret) == std::string::npos);
+  BOOST_TEST((!hides || text.find(secret) == std::string::npos));
   BOOST_TEST(core::is_utf8(text), text);
   boost::system::error_code failed;
   const boost::json::value printed = boost::json::parse(text, failed);
@@ -258,8 +259,10 @@ void in_rounds(Round round) {
 BOOST_AUTO_TEST_CASE(whatever_stands_in_the_file_is_read_or_refused_with_words_that_teach) {
   // It is written by people and by templates, and is read before anything could catch a fault.
   in_rounds([](ill_will& bad) {
-    const temporary_file file(bad.sometimes(4) ? bad.damaged(bad.file()) : bad.file());
-    live_through(bare_inputs({"--config", file.path()}));
+    const bool is_whole = !bad.sometimes(4);
+    const std::string text = bad.file();
+    const temporary_file file(is_whole ? text : bad.damaged(text));
+    live_through(bare_inputs({"--config", file.path()}), is_whole);
   });
 }
 

@@ -152,12 +152,14 @@ BOOST_AUTO_TEST_CASE(the_thread_that_writes_takes_no_signals) {
   const std::set<std::string> before = threads_of_ours();
   app::log_sink sink(false);
   BOOST_REQUIRE(sink.write_out(std::chrono::seconds(60)));
+  std::size_t looked_at = 0;
   for (const std::string& each : threads_of_ours()) {
     if (before.contains(each)) continue;
+    ++looked_at;
     const std::uint64_t blocked = blocked_signals(each);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) BOOST_TEST((blocked >> static_cast<unsigned>(signal - 1) & 1U) == 1U, signal);
   }
-  BOOST_TEST(threads_of_ours().size() == before.size() + 1);
+  BOOST_TEST(looked_at == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

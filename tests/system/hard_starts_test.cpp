@@ -44,6 +44,7 @@ std::string cheap_value(const kvc::app::field_info& field, std::mt19937_64& rand
   if (const auto* whole = std::get_if<kvc::app::integer_access>(&field.access)) {
     if (!field.stands_for.empty()) return {};
     if (field.name == "lanes" || field.name == "zmq_io_threads") return std::to_string(1 + below(4));
+    if (field.name == "coordinator_blend_max_chunks") return std::to_string(whole->least + below(1'000'000));  // 20 bytes each
     if (field.name == "index_reserve") return std::to_string(below(64) << 20U);
     // How fast the machine is must not decide.
     if (field.name == "shutdown_timeout_ms" || (field.name.starts_with("http_") && field.name.ends_with("timeout_ms"))) return {};
@@ -109,14 +110,19 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_told_with_the_settings_that_want_th
 
 BOOST_AUTO_TEST_CASE(too_few_threads_end_the_start) {
   // Lanes that had no thread were waited for when the others were stopped: the process hung, and no first TERM ended it.
+  if (getuid() != 0) {
+    BOOST_TEST_MESSAGE("left out: how many threads somebody else has is not known, and only root can start the server as nobody");
+    return;
+  }
   const kvc::test::temporary_folder folder;
   const std::string program = folder.file("kv-conductor");
   std::filesystem::copy_file(built_program("kv-conductor"), program);
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
-  // Root may have as many threads as it likes, so it is somebody else who starts it.
-  const std::string somebody = getuid() == 0 ? "exec setpriv --reuid=54321 --regid=54321 --clear-groups " : "exec ";
+  // Root may have as many threads as it likes. The bound of threads has two names, by shell.
   const std::string limited =
-      somebody + "/bin/sh -c 'ulimit -u 20 && exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --lanes=64' " + program;
+      "exec setpriv --reuid=54321 --regid=54321 --clear-groups /bin/sh -c '(ulimit -u 20) 2>/dev/null && ulimit -u 20 || ulimit -p 20; "
+      "exec \"$0\" --http-host=127.0.0.1 --http-ports=0 --lanes=64' " +
+      program;
   child_process server({"/bin/sh", "-c", limited}, {"PATH=/usr/bin:/bin"});
 
   BOOST_TEST(server.wait_for_end().value_or(-1000) == 1, server.output());
