@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "app/process_limits.hpp"
@@ -98,7 +99,13 @@ application::application(settings values, const std::vector<std::string>& warnin
 application::~application() = default;
 
 exit_code application::run() {
-  exit_code code = start();
+  exit_code code = exit_code::failed;
+  try {
+    code = start();
+  } catch (const std::exception& failure) {
+    // What has been started is stopped like ever.
+    log::error(log::module::app, "cannot start", {{"reason", failure.what()}});
+  }
   if (code == exit_code::stopped) asked_to_stop_.get_future().wait();
   const bool in_time = stop();
   if (code == exit_code::stopped && !in_time) code = exit_code::failed;
@@ -117,8 +124,9 @@ exit_code application::start() {
   if (!publishers.errors.empty() || !stores.errors.empty()) return exit_code::bad_configuration;
 
   net::set_heap_policy();
-  log::info(log::module::app, "starting",
-            {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", open_files_}, {"publishers", publishers.registrations.size()}});
+  log::info(
+      log::module::app, "starting",
+      {{"version", KVC_VERSION}, {"lanes", lanes_.size()}, {"open_files", open_files_}, {"publishers", publishers.registrations.size()}});
   const net::http_settings& http = values_.http;
   if (const std::size_t most = most_connections(open_files_); http.max_connections > most) {
     log::warn(log::module::app, "fewer connections than configured, as there may be no more open files",
@@ -141,7 +149,7 @@ exit_code application::start() {
     return true;
   });
   prepare_signals();
-  lanes_.start(values_.pin_lanes);
+  if (!start_lanes()) return exit_code::failed;
   stops_.emplace_back([this] { return lanes_.stop(values_.shutdown_timeout); });
   trim_.emplace();
   stops_.emplace_back([this] {
@@ -192,13 +200,24 @@ bool application::listen() {
   return true;
 }
 
+bool application::start_lanes() {
+  try {
+    lanes_.start(values_.pin_lanes);
+    return true;
+  } catch (const std::system_error& refused) {
+    // By far the commonest reason is a bound of the service manager (TasksMax=) or of the user (ulimit -u).
+    log::error(log::module::app, "cannot start a thread for every lane", {{"lanes", lanes_.size()}, {"reason", refused.what()}});
+    return false;
+  }
+}
+
 void application::prepare_signals() {
   signals_.emplace([this] { asked_to_stop_.set_value(); },
                    [this] {
                      static_cast<void>(sink_.write_out(std::chrono::milliseconds(100)));
                      std::_Exit(static_cast<int>(exit_code::failed));
                    });
-  notify_.emplace(lanes_, [this] { return not_ready_because(); });
+  notify_.emplace(lanes_, values_.notify_socket, [this] { return not_ready_because(); });
 }
 
 std::vector<std::string> application::not_ready_because() const {

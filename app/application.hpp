@@ -38,8 +38,8 @@ enum class exit_code : int { stopped = 0, failed = 1, bad_configuration = 2 };
 /// Start: limits -> ports bound -> lanes -> configured publishers registered -> accepting -> ready is told once every stream is whole or
 /// past its grace period and the memory is reserved, which goes on beside all this. Each step that must be undone pushes its undoing, so
 /// that stopping is starting reversed.
-/// Stop (first TERM or INT): not ready and no new registrations -> no new connections -> lanes let requests in hand finish, for the shutdown
-/// timeout at most -> threads joined -> parts destroyed in reverse. A second signal leaves at once.
+/// Stop (first TERM or INT): not ready and no new registrations -> no new connections -> lanes let requests in hand finish, for the
+/// shutdown timeout at most -> threads joined -> parts destroyed in reverse. A second signal leaves at once.
 class application {
  public:
   /// `warnings` are lines about the configuration that shall be logged.
@@ -55,6 +55,7 @@ class application {
   [[nodiscard]] exit_code start();
   [[nodiscard]] bool stop();
   [[nodiscard]] bool listen();
+  [[nodiscard]] bool start_lanes();
   void prepare_signals();
   [[nodiscard]] std::vector<std::string> not_ready_because() const;
   /// What is missing beside the streams. From when the lanes start until they have stopped.

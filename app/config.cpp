@@ -7,9 +7,23 @@
 #include "app/config_env.hpp"
 #include "app/config_file.hpp"
 #include "app/config_flags.hpp"
+#include "app/plain_text.hpp"
 
 namespace kvc::app {
 namespace {
+
+constexpr std::size_t most_errors = 200;
+
+/// One line each, whatever was quoted; and no more errors than anybody reads.
+void make_readable(configuration& config) {
+  if (config.errors.size() > most_errors) {
+    const std::size_t left_out = config.errors.size() - most_errors;
+    config.errors.resize(most_errors);
+    config.errors.push_back("and " + std::to_string(left_out) + " more errors");
+  }
+  for (std::string& line : config.errors) line = one_line(line);
+  for (std::string& line : config.warnings) line = one_line(line);
+}
 
 /// Applies values that come later over those that came before. A bad value is an error even when a later one would outrank it: it would
 /// bite on the day the other is taken away.
@@ -35,8 +49,8 @@ std::string unknown_key_line(const std::string& key, const std::string& path) {
   std::vector<std::string_view> known{"kvevent_instance", "stores"};
   for (const field_info& field : config_fields()) known.push_back(field.name);
   const std::string_view nearest = nearest_name(key, known);
-  return "\"" + key + "\" is not a setting" + (nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?") + " (from " +
-         path + ")";
+  return "\"" + shown(key) + "\" is not a setting" + (nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?") +
+         " (from " + path + ")";
 }
 
 void apply_file(configuration& config, const std::string& path) {
@@ -54,6 +68,8 @@ void apply_file(configuration& config, const std::string& path) {
     const field_info* const field = find_field(key);
     if (field != nullptr && field->name == key) {
       found.push_back({field, std::move(value), path});
+    } else if (config.errors.size() > most_errors) {
+      config.errors.emplace_back();  // counted; nobody reads that many, and finding the nearest name of each would take minutes
     } else {
       config.errors.push_back(unknown_key_line(key, path));
     }
@@ -101,9 +117,12 @@ configuration read_config(const config_inputs& inputs) {
   apply_all(config, read_environment(inputs.variables, config.warnings));
   apply_all(config, flags.values);
   if (config.errors.empty()) check_together(config);
+  const auto manager = inputs.variables.find("NOTIFY_SOCKET");
+  if (manager != inputs.variables.end()) config.values.notify_socket = manager->second;
   // The variable is inherited by children whose output goes elsewhere, so it must name the very stream we write to.
   const auto journal = inputs.variables.find("JOURNAL_STREAM");
   config.values.to_journal = journal != inputs.variables.end() && journal->second == inputs.standard_error;
+  make_readable(config);
   return config;
 }
 

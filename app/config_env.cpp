@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "app/config_texts.hpp"
+#include "app/plain_text.hpp"
 
 namespace kvc::app {
 
@@ -21,7 +22,7 @@ config_inputs process_inputs(int argc, const char* const* argv) {
     if (equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals);
     if (name.starts_with("KVC_") || name.starts_with("LMCACHE_MP_COORDINATOR_") || name == "CONDUCTOR_CONFIG_PATH" ||
-        name == "JOURNAL_STREAM") {
+        name == "JOURNAL_STREAM" || name == "NOTIFY_SOCKET") {
       inputs.variables.emplace(name, entry.substr(equals + 1));
     }
   }
@@ -34,12 +35,12 @@ namespace {
 
 /// Whether the other service would take a number out of this text. It goes on with the default where it cannot.
 bool spells_number(const field_info& field, const std::string& text) {
-  std::uint64_t whole = 0;
-  if (std::holds_alternative<integer_access>(field.access)) return parse_whole(text.starts_with('-') ? text.substr(1) : text, whole);
+  if (std::holds_alternative<integer_access>(field.access)) return looks_whole(text);
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, failed] = std::from_chars(text.data(), end, number);
-  return failed == std::errc{} && stop == end;
+  // What is too large for a number is out of range, which stops the start.
+  return (failed == std::errc{} || failed == std::errc::result_out_of_range) && stop == end;
 }
 
 /// A variable of the other service, by its rules: a number that is none is warned of and left out; every word that does not say yes says
@@ -60,7 +61,7 @@ void read_coordinator_variable(const std::string& name, const std::string& text,
     value = std::ranges::find(yes, std::string_view(value)) != yes.end() ? "true" : "false";
   } else if (!std::holds_alternative<text_access>(field->access) && !std::holds_alternative<list_access>(field->access) &&
              !spells_number(*field, value)) {
-    warnings.push_back("environment variable " + name + " = " + text.substr(0, 80) + " is not a number; the default is used");
+    warnings.push_back("environment variable " + name + " = " + shown(text) + " is not a number; the default is used");
     return;
   }
   found.push_back({field, {raw_value::form::loose_text, value, {}}, "environment variable " + name});

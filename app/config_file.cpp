@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <string_view>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <boost/json/parser.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include "app/config_keys.hpp"
+#include "app/plain_text.hpp"
 
 namespace kvc::app {
 namespace {
@@ -19,10 +20,33 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t largest_file = std::size_t{64} << 20;
+constexpr std::size_t most_of_place = 300;  ///< bytes shown
 
-struct close_file {
-  void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+/// A descriptor that is closed at the end.
+class open_file {
+ public:
+  explicit open_file(const std::string& path) noexcept : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  ~open_file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+
+  [[nodiscard]] int get() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_;
 };
+
+/// Whether there is something to read by `deadline`; of what is no pipe there always is.
+bool is_readable_by(int file, std::chrono::steady_clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+  pollfd readable{file, POLLIN, 0};
+  return ::poll(&readable, 1, static_cast<int>(std::max<std::chrono::milliseconds::rep>(left, 0))) != 0;
+}
+
+/// Whether it begins as a text of 16 bits a letter does, which some editors write.
+bool is_utf16(std::string_view text) noexcept { return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"); }
 
 std::string as_text(const json::value& value) { return value.is_string() ? std::string(value.get_string()) : json::serialize(value); }
 
@@ -91,30 +115,38 @@ void read_entries(const char* key, const char* id, json::value& from, const std:
 
 }  // namespace
 
-std::string read_config_file(const std::string& path, std::string& error) {
-  const std::unique_ptr<std::FILE, close_file> file(std::fopen(path.c_str(), "rb"));
-  std::string text;
-  if (!file) {
+std::string read_config_file(const std::string& path, std::string& error, std::chrono::milliseconds patience) {
+  const open_file file(path);
+  if (file.get() < 0) {
     error = std::strerror(errno);
-    return text;
+    return {};
   }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::string text;
   std::string chunk(std::size_t{64} << 10, '\0');
-  errno = 0;
-  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    text.append(chunk, 0, got);
+  for (;;) {
+    if (!is_readable_by(file.get(), deadline)) {
+      error = "nobody has written all of it within " + std::to_string(patience.count()) + " ms";
+      return {};
+    }
+    const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
+    if (got == 0) return text;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got < 0) {
+      error = std::strerror(errno);
+      return {};
+    }
+    text.append(chunk, 0, static_cast<std::size_t>(got));
     if (text.size() > largest_file) {
       error = "it is larger than 64 MiB";
       return {};
     }
   }
-  if (std::ferror(file.get()) != 0) {
-    error = std::strerror(errno);
-    return {};
-  }
-  return text;
 }
 
-file_contents parse_config_file(const std::string& text, const std::string& path) {
+file_contents parse_config_file(std::string_view text, const std::string& path) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // what some editors put before UTF-8
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   json::parse_options options;
   options.allow_comments = true;
   options.allow_trailing_commas = true;
@@ -125,11 +157,12 @@ file_contents parse_config_file(const std::string& text, const std::string& path
   // What follows the document must be blanks or comments, which a second parse of a stand-in value checks.
   if (!failure && read < text.size()) {
     json::parser rest({}, options);
-    static_cast<void>(rest.write("0" + text.substr(read), failure));
+    static_cast<void>(rest.write("0" + std::string(text.substr(read)), failure));
   }
   if (failure) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(read, text.size())), '\n');
-    contents.errors.push_back(path + ":" + std::to_string(line) + ": not JSON: " + failure.message());
+    contents.errors.push_back(path + ":" + std::to_string(line) + ": not JSON: " +
+                              (is_utf16(text) ? "it is UTF-16; save it as UTF-8" : failure.message()));
     return contents;
   }
   json::value document = parser.release();
@@ -137,8 +170,8 @@ file_contents parse_config_file(const std::string& text, const std::string& path
     contents.errors.push_back(path + ": the configuration is not a JSON object");
     return contents;
   }
-  for (const std::string& place : repeated_keys(std::string_view(text).substr(0, read))) {
-    contents.errors.push_back("\"" + place + "\" is there twice; one of the two would be lost (from " + path + ")");
+  for (const std::string& place : repeated_keys(text.substr(0, read))) {
+    contents.errors.push_back("\"" + shown(place, most_of_place) + "\" is there twice; one of the two would be lost (from " + path + ")");
   }
   for (auto& [key, value] : document.get_object()) {
     if (key == "kvevent_instance") {

@@ -1,7 +1,9 @@
 // The configuration file: JSON, in which comments and trailing commas are allowed.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,12 +20,14 @@ struct file_contents {
   std::vector<publisher_entry> stores;                    ///< the members of `stores`
 };
 
-/// Reads a whole file of at most 64 MiB. `error` is the system's reason when it cannot be read.
-[[nodiscard]] std::string read_config_file(const std::string& path, std::string& error);
+/// Reads a whole file of at most 64 MiB. `error` is the reason when it cannot be read. A pipe will do as well, and is waited for no longer
+/// than `patience`: nobody may be writing to it.
+[[nodiscard]] std::string read_config_file(const std::string& path, std::string& error,
+                                           std::chrono::milliseconds patience = std::chrono::seconds(10));
 
-/// Takes a file's text apart. `path` is for messages. Syntax errors name the line.
+/// Takes a file's text apart. `path` is for messages. Syntax errors name the line. A byte order mark before UTF-8 is left out.
 /// `stores` is read alike, with backend_id for instance_id.
 /// `kvevent_instance` is an object of registrations by name, where the name is the instance_id of those that give none, or a list of them.
-[[nodiscard]] file_contents parse_config_file(const std::string& text, const std::string& path);
+[[nodiscard]] file_contents parse_config_file(std::string_view text, const std::string& path);
 
 }  // namespace kvc::app

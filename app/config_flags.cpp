@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "app/plain_text.hpp"
+
 namespace kvc::app {
 namespace {
 
@@ -37,9 +39,11 @@ class flag_reader {
       return;
     }
     if (!argument.starts_with("--")) {
-      parsed_.errors.push_back("\"" + argument + "\" is not a flag; flags start with -- (see --help)");
+      parsed_.errors.push_back("\"" + (is_behind_secret_ ? "(hidden)" : shown(argument)) +
+                               "\" is not a flag; flags start with -- (see --help)");
       return;
     }
+    is_behind_secret_ = false;
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
     spelled_ = "flag --" + name;
@@ -55,6 +59,8 @@ class flag_reader {
       add(*negated, "false");
     } else {
       refuse(name);
+      // What follows is its value, not one fault more; it may be a secret.
+      if (!value) static_cast<void>(take_next());
     }
   }
 
@@ -93,7 +99,7 @@ class flag_reader {
     for (const field_info& field : config_fields()) spelled.push_back(flag_name(field.name));
     const std::vector<std::string_view> known(spelled.begin(), spelled.end());
     const std::string_view nearest = nearest_name("--" + name, known);
-    parsed_.errors.push_back("flag --" + name + " is unknown" +
+    parsed_.errors.push_back("flag --" + shown(name) + " is unknown" +
                              (nearest.empty() ? " (see --help)" : "; did you mean " + std::string(nearest) + "?"));
   }
 
@@ -103,12 +109,14 @@ class flag_reader {
   }
 
   void add(const field_info& field, std::string text) {
+    is_behind_secret_ = field.secret;
     parsed_.values.push_back({&field, {raw_value::form::loose_text, std::move(text), {}}, spelled_});
   }
 
   const std::vector<std::string>* arguments_;
   std::size_t next_ = 0;
   std::string spelled_;  ///< the flag in hand, as it was given: some have several names
+  bool is_behind_secret_ = false;  ///< a word that belongs to no flag may be the second half of a secret one's value
   parsed_flags parsed_;
 };
 

@@ -1,6 +1,5 @@
 #include "app/config_keys.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -82,12 +81,13 @@ class key_handler {
         place += (place.empty() ? "" : ".") + each.key;
       }
     }
-    if (std::ranges::find(repeated_, place) == repeated_.end()) repeated_.push_back(std::move(place));
+    if (told_.insert(place).second) repeated_.push_back(std::move(place));
   }
 
   std::vector<level> open_;
   std::string key_;  ///< its parts so far
   std::vector<std::string> repeated_;
+  std::set<std::string> told_;  ///< the same, to find them by
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <numeric>
+#include <system_error>
 
 #include "app/config_fields.hpp"
 
@@ -52,8 +53,11 @@ std::string legal_values(const field_info& field) {
 
 std::string decimal_text(double value) {
   std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed).ptr;
-  return {digits.data(), end};
+  char* const end = digits.data() + digits.size();
+  auto written = std::to_chars(digits.data(), end, value, std::chars_format::fixed);
+  // So small or so large that it has more digits than there is room for.
+  if (written.ec != std::errc{}) written = std::to_chars(digits.data(), end, value, std::chars_format::scientific);
+  return {digits.data(), written.ptr};
 }
 
 const field_info* find_coordinator_variable(std::string_view name) noexcept {

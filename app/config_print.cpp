@@ -5,12 +5,16 @@
 
 #include "app/config.hpp"
 #include "app/config_fields.hpp"
+#include "core/utf8.hpp"
 
 namespace kvc::app {
 namespace {
 
-/// The text as a JSON string. Not `quoted`, which std::string arguments would find in std.
-std::string json_text(std::string_view text) { return boost::json::serialize(boost::json::string_view(text.data(), text.size())); }
+/// The text as a JSON string, which is UTF-8 even where a path is not. Not `quoted`, which std::string arguments would find in std.
+std::string json_text(std::string_view text) {
+  const std::string repaired = core::repaired_utf8(text);
+  return boost::json::serialize(boost::json::string_view(repaired.data(), repaired.size()));
+}
 
 std::string list_as_json(const std::vector<std::string>& items, bool numbers, bool hidden) {
   std::string out = "[";

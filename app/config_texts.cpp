@@ -63,7 +63,9 @@ void put_last_port(settings& into, std::uint64_t port) {
   into.http_ports.push_back(narrow);
 }
 
-std::string get_eviction_unit(const settings& from) { return from.coordinator.eviction_unit == core::eviction_unit::bytes ? "bytes" : "keys"; }
+std::string get_eviction_unit(const settings& from) {
+  return from.coordinator.eviction_unit == core::eviction_unit::bytes ? "bytes" : "keys";
+}
 
 bool put_eviction_unit(settings& into, const std::string& text) {
   if (text != "keys" && text != "bytes") return false;
@@ -121,6 +123,11 @@ bool are_tokens(const std::vector<std::string>& items) noexcept {
   };
   return std::ranges::all_of(
       items, [&](const std::string& item) { return !item.empty() && item.size() <= longest && std::ranges::all_of(item, legal_letter); });
+}
+
+bool looks_whole(std::string_view text) noexcept {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
 bool parse_whole(const std::string& text, std::uint64_t& parsed) noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/settings.hpp"
@@ -48,6 +49,9 @@ void put_last_port(settings& into, std::uint64_t port);
 
 /// Whether every item can be a bearer token: 1 to 4096 of the characters RFC 6750 section 2.1 allows.
 [[nodiscard]] bool are_tokens(const std::vector<std::string>& items) noexcept;
+
+/// Whether the text is digits alone, or these behind a minus.
+[[nodiscard]] bool looks_whole(std::string_view text) noexcept;
 
 /// Reads all of `text` as a whole decimal number. False when it is anything else or does not fit.
 [[nodiscard]] bool parse_whole(const std::string& text, std::uint64_t& parsed) noexcept;

@@ -4,17 +4,24 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <system_error>
 
 #include "app/config_texts.hpp"
+#include "app/plain_text.hpp"
 
 namespace kvc::app {
 namespace {
 
 using form = raw_value::form;
 
-bool looks_whole(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
+/// A number that cannot be written in 64 bits comes out of the file as a real one, or as none at all.
+bool is_huge(const std::string& text) {
+  constexpr double beyond = 18446744073709551616.0;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  return stop == end && (failed == std::errc::result_out_of_range || (failed == std::errc{} && std::abs(number) >= beyond));
 }
 
 /// `8G` as `8589934592`; what is no such size is left as it is, for the rules of whole numbers to judge.
@@ -37,6 +44,7 @@ std::string assign_to(const integer_access& access, const raw_value& value, sett
     return assign_to(plain, bytes, into);
   }
   const bool is_text = value.written == form::loose_text;
+  if (value.written == form::json_number && is_huge(value.text)) return "is out of range";
   if ((!is_text && value.written != form::json_number) || !looks_whole(value.text)) return "is not a whole number";
   std::uint64_t number = 0;
   if (!parse_whole(value.text, number) || number < access.least || number > access.most) return "is out of range";
@@ -49,8 +57,10 @@ std::string assign_to(const decimal_access& access, const raw_value& value, sett
   double number = 0;
   const char* const end = value.text.data() + value.text.size();
   const auto [stop, failed] = std::from_chars(value.text.data(), end, number);
-  if ((!is_text && value.written != form::json_number) || failed != std::errc{} || stop != end) return "is not a number";
-  const bool is_in_range = number >= access.least && number <= access.most && !(access.without_least && number == access.least);
+  const bool is_too_much = failed == std::errc::result_out_of_range;
+  if ((!is_text && value.written != form::json_number) || (failed != std::errc{} && !is_too_much) || stop != end) return "is not a number";
+  const bool is_in_range =
+      !is_too_much && number >= access.least && number <= access.most && !(access.without_least && number == access.least);
   if (!is_in_range) return "is out of range";
   access.put(into, number);
   return {};
@@ -68,6 +78,8 @@ std::string assign_to(const boolean_access& access, const raw_value& value, sett
 
 std::string assign_to(const text_access& access, const raw_value& value, settings& into) {
   if (value.written != form::loose_text && value.written != form::json_string) return "is not a text";
+  // The system would take what stands before it for all of it.
+  if (value.text.find('\0') != std::string::npos) return "has a NUL byte in it";
   return access.put(into, value.text) ? "" : "is not legal";
 }
 
@@ -103,14 +115,10 @@ std::string assign(const field_info& field, const raw_value& value, settings& in
 }
 
 std::string bad_value_line(const field_info& field, const raw_value& value, std::string_view wrong, std::string_view source) {
-  constexpr std::size_t longest_shown = 80;
-  std::string shown = field.secret ? "(hidden)" : value.text.substr(0, longest_shown);
-  if (!field.secret && value.text.size() > longest_shown) shown += "...";
-  std::ranges::replace_if(
-      shown, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
+  std::string written = field.secret ? "(hidden)" : shown(value.text);
   // As it stands in the file: that 4 is no whole number nobody would understand.
-  if (!field.secret && value.written == form::json_string) shown = '"' + shown + '"';
-  return std::string(field.name) + " = " + (shown.empty() ? "(empty)" : shown) + " " + std::string(wrong) +
+  if (!field.secret && value.written == form::json_string) written = '"' + written + '"';
+  return std::string(field.name) + " = " + (written.empty() ? "(empty)" : written) + " " + std::string(wrong) +
          "; legal: " + legal_values(field) + " (from " + std::string(source) + ")";
 }
 

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <pthread.h>
 #include <string>
 #include <thread>
 
@@ -46,6 +48,13 @@ spdlog::level::level_enum to_spdlog(log::level severity) noexcept {
     case log::level::off: return spdlog::level::off;
   }
   return spdlog::level::info;
+}
+
+/// The thread is there before signals are listened to, and after. A TERM that it took in between would end the process.
+void take_no_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
 spdlog::string_view_t view_of(std::string_view text) noexcept { return {text.data(), text.size()}; }
@@ -101,7 +110,7 @@ class standard_error final : public spdlog::sinks::stderr_sink_mt {
 
 struct log_sink::state {
   explicit state(bool to_journal)
-      : pool(std::make_shared<spdlog::details::thread_pool>(queued_lines, 1)),
+      : pool(std::make_shared<spdlog::details::thread_pool>(queued_lines, 1, take_no_signals)),
         out(std::make_shared<standard_error>(*pool, to_journal)),
         logger(std::make_shared<spdlog::async_logger>("kv-conductor", out, pool, spdlog::async_overflow_policy::overrun_oldest)) {}
 

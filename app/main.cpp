@@ -5,10 +5,14 @@
 #include <exception>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/application.hpp"
 #include "app/config.hpp"
+#include "app/process_limits.hpp"
 #include "app/publishers.hpp"
+#include "app/quota_check.hpp"
 #include "core/spread.hpp"
 
 namespace {
@@ -41,6 +45,19 @@ std::uint64_t drawn_secret() {
   return std::uint64_t{draw()} << 32 | draw();
 }
 
+/// What there are too few descriptors for, in one line; empty when there are enough.
+std::string short_of_descriptors(const kvc::app::settings& values) {
+  const std::uint64_t allowed = kvc::app::raise_open_files();
+  const std::size_t lanes = values.lanes == 0 ? kvc::app::usable_cpus() : values.lanes;
+  const auto io_threads = static_cast<std::size_t>(values.zmq_io_threads);
+  const std::uint64_t needed = kvc::app::descriptors_at_start(lanes, values.http_ports.size(), io_threads);
+  if (allowed == 0 || needed <= allowed) return {};
+  return "lanes = " + std::to_string(lanes) + ", zmq_io_threads = " + std::to_string(io_threads) + " and " +
+         std::to_string(values.http_ports.size()) + " http_ports need " + std::to_string(needed) +
+         " open files, and this process may have " + std::to_string(allowed) +
+         "; take fewer of them, or raise the limit (ulimit -n, LimitNOFILE=)";
+}
+
 exit_code run(int argc, const char* const* argv) {
   kvc::app::configuration config = kvc::app::read_config(kvc::app::process_inputs(argc, argv));
   if (config.wanted == command::help) return answer(kvc::app::help_text());
@@ -52,22 +69,34 @@ exit_code run(int argc, const char* const* argv) {
     // Before anything is begun: whoever starts us may be going, and a reader of our log that goes must not take the service with it.
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // until the service takes note of it
+    if (const std::string wrong = short_of_descriptors(config.values); !wrong.empty()) {
+      show_errors({wrong});
+      return exit_code::failed;
+    }
     kvc::core::set_spread_secret(drawn_secret());
     return kvc::app::application(std::move(config.values), config.warnings).run();
   }
 
   kvc::core::medium_table media;
-  const kvc::app::checked_publishers publishers = kvc::app::check_publishers(config.values, media);
+  kvc::app::checked_publishers publishers = kvc::app::check_publishers(config.values, media);
   const kvc::app::checked_stores stores = kvc::app::check_stores(config.values);
-  show_warnings(publishers.warnings);
-  const bool are_publishers_sound = show_errors(publishers.errors);
-  if (!show_errors(stores.errors) || !are_publishers_sound) return exit_code::bad_configuration;
+  std::vector<std::string> warnings = std::move(publishers.warnings);
+  std::vector<std::string> faults = std::move(publishers.errors);
+  faults.insert(faults.end(), stores.errors.begin(), stores.errors.end());
+  if (config.wanted == command::check_config) {
+    if (std::string wrong = kvc::app::check_quotas(config.values, warnings); !wrong.empty()) faults.push_back(std::move(wrong));
+    // The service may be allowed more than who looks at its configuration.
+    if (std::string wrong = short_of_descriptors(config.values); !wrong.empty()) warnings.push_back(std::move(wrong));
+  }
+  show_warnings(warnings);
+  if (!show_errors(faults)) return exit_code::bad_configuration;
   return answer(config.wanted == command::print_config ? kvc::app::print_config(config) : "ok\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  kvc::app::fill_standard_descriptors();
   try {
     return static_cast<int>(run(argc, argv));
   } catch (const std::exception& failure) {

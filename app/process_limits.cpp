@@ -1,6 +1,7 @@
 #include "app/process_limits.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <thread>
+#include <unistd.h>
 
 namespace kvc::app {
 
@@ -19,6 +21,20 @@ std::uint64_t raise_open_files() noexcept {
   const rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+std::uint64_t descriptors_at_start(std::size_t lanes, std::size_t ports, std::size_t zmq_io_threads) noexcept {
+  constexpr std::uint64_t of_process = 20;
+  constexpr std::uint64_t of_lane = 4;  // and one per port
+  constexpr std::uint64_t of_zmq_thread = 4;
+  return of_process + zmq_io_threads * of_zmq_thread + lanes * (of_lane + ports);
+}
+
+void fill_standard_descriptors() noexcept {
+  for (const int each : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest free number, which is this one. The wrong way round, so that writing fails as it did, and is told.
+    if (::fcntl(each, F_GETFD) < 0) static_cast<void>(::open("/dev/null", each == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
 }
 
 std::size_t usable_cpus() noexcept {

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "app/plain_text.hpp"
 #include "net/api_types.hpp"
 #include "net/request_document.hpp"
 
@@ -17,7 +18,8 @@ net::checked read_one(const publisher_entry& entry, std::uint64_t default_seed, 
 }
 
 std::string line_about(const publisher_entry& entry, const std::string& sentence, const std::string& field) {
-  return entry.name + (field.empty() ? "" : "." + field) + ": " + sentence + " (from " + entry.source + ")";
+  constexpr std::size_t most_of_name = 300;
+  return one_line(shown(entry.name, most_of_name) + (field.empty() ? "" : "." + field) + ": " + sentence + " (from " + entry.source + ")");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "net/log.hpp"
@@ -22,10 +23,8 @@ constexpr std::chrono::seconds extension_period{10};
 
 std::string extend_by(std::chrono::microseconds time) { return "\nEXTEND_TIMEOUT_USEC=" + std::to_string(time.count()); }
 
-void tell(const std::string& message) {
-  // Nothing can be done about a service manager that does not listen; zero means there is none.
-  static_cast<void>(sd_notify(0, message.c_str()));
-}
+constexpr std::string_view ready_words = "READY=1\nSTATUS=ready";
+constexpr auto full = notify_channel::outcome::full;
 }  // namespace
 
 /// One note to every lane. The last lane to answer tells the service manager.
@@ -34,8 +33,16 @@ struct service_notify::round {
   std::atomic<std::size_t> missing;
 };
 
-service_notify::service_notify(net::runtime& lanes, reasons why_not)
-    : lanes_(&lanes), why_not_(std::move(why_not)), readiness_timer_(lanes.at(0).context), watchdog_timer_(lanes.at(0).context) {}
+service_notify::service_notify(net::runtime& lanes, const std::string& address, reasons why_not)
+    : lanes_(&lanes),
+      channel_(address),
+      why_not_(std::move(why_not)),
+      readiness_timer_(lanes.at(0).context),
+      watchdog_timer_(lanes.at(0).context) {
+  if (!address.empty() && !channel_.is_open()) {
+    log::warn(log::module::app, "the service manager cannot be told anything", {{"NOTIFY_SOCKET", address}});
+  }
+}
 
 void service_notify::start() {
   std::uint64_t allowed_us = 0;
@@ -49,7 +56,24 @@ void service_notify::start() {
 
 void service_notify::stopping(std::chrono::milliseconds patience) {
   is_stopping_.store(true, std::memory_order_relaxed);
-  tell("STOPPING=1\nSTATUS=finishing running requests" + extend_by(patience + extension));
+  std::string farewell = "STOPPING=1\nSTATUS=finishing running requests" + extend_by(patience + extension);
+  if (channel_.tell(farewell) != full) return;
+  asio::post(lanes_->at(0).context, [this, words = std::move(farewell)]() mutable { insist(std::move(words)); });
+}
+
+void service_notify::insist(std::string message) {
+  owed_ = std::move(message);
+  say_what_is_owed();
+}
+
+void service_notify::say_what_is_owed() {
+  // Ready that was not heard in time is not told behind the farewell.
+  if (owed_ == ready_words && is_stopping_.load(std::memory_order_relaxed)) return;
+  if (channel_.tell(owed_) != full) return;
+  readiness_timer_.expires_after(readiness_period);
+  readiness_timer_.async_wait([this](const boost::system::error_code& failure) {
+    if (!failure) say_what_is_owed();
+  });
 }
 
 void service_notify::look_at_readiness() {
@@ -68,7 +92,7 @@ void service_notify::look_at_readiness() {
 
 void service_notify::tell_ready() {
   log::info(log::module::app, "ready");
-  tell("READY=1\nSTATUS=ready");
+  insist(std::string(ready_words));
 }
 
 void service_notify::tell_status(const std::vector<std::string>& missing) {
@@ -78,7 +102,7 @@ void service_notify::tell_status(const std::vector<std::string>& missing) {
   std::ranges::replace_if(status, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
   const auto now = std::chrono::steady_clock::now();
   if (status == last_status_ && now - last_told_ < extension_period) return;
-  tell(status + extend_by(extension));
+  if (channel_.tell(status + extend_by(extension)) == full) return;  // the next look tells it
   last_status_ = std::move(status);
   last_told_ = now;
 }
@@ -89,12 +113,19 @@ void service_notify::start_round() {
   } else {
     round_ = std::make_shared<round>(lanes_->size());
     for (std::size_t i = 0; i < lanes_->size(); ++i) {
-      asio::post(lanes_->at(i).context, [note = round_] {
-        if (note->missing.fetch_sub(1, std::memory_order_acq_rel) == 1) tell("WATCHDOG=1");
+      asio::post(lanes_->at(i).context, [this, note = round_] {
+        if (note->missing.fetch_sub(1, std::memory_order_acq_rel) != 1 || channel_.tell("WATCHDOG=1") != full) return;
+        // Half of the allowed time later would be too late. Asked anew, so that what is told is true when it is told.
+        asio::post(lanes_->at(0).context,
+                   [this] { next_round_after(std::min<std::chrono::microseconds>(watchdog_period_, readiness_period)); });
       });
     }
   }
-  watchdog_timer_.expires_after(watchdog_period_);
+  next_round_after(watchdog_period_);
+}
+
+void service_notify::next_round_after(std::chrono::microseconds time) {
+  watchdog_timer_.expires_after(time);
   watchdog_timer_.async_wait([this](const boost::system::error_code& failure) {
     if (!failure) start_round();
   });

@@ -1,5 +1,7 @@
 #include "net/coordinator_loops.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -16,10 +18,15 @@ asio::awaitable<bool> is_asked_to_end() {
   co_return stopping.cancelled() != asio::cancellation_type::none;
 }
 
+namespace {
+/// A shorter one than that would leave a lane nothing else to do.
+constexpr std::chrono::milliseconds shortest_pause{1};
+}  // namespace
+
 asio::awaitable<bool> pause(coordinator_context& context, std::chrono::steady_clock::duration how_long) {
   // Who was asked while it did something else is not asked again.
   if (co_await is_asked_to_end()) co_return false;
-  asio::steady_timer timer(context.home.context, how_long);
+  asio::steady_timer timer(context.home.context, std::max<std::chrono::steady_clock::duration>(how_long, shortest_pause));
   error_code woken;
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   const bool shall_end = co_await is_asked_to_end();

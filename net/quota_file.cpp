@@ -180,6 +180,9 @@ quota_file::~quota_file() = default;
 std::optional<std::string> quota_file::load(core::quota_table& into) const {
   if (!is_used()) return std::nullopt;
   std::string text;
+  // A pipe, say, in which nobody may ever write.
+  std::error_code unseen;
+  if (std::filesystem::is_other(path_, unseen)) return "it is no regular file";
   const int failed = read_all(path_, text);
   if (failed == ENOENT || failed == ENOTDIR) {
     log::info(log::module::fleet, "no quota file yet", {{"file", path_}});

@@ -54,9 +54,14 @@ runtime::~runtime() {
 namespace {
 
 /// A handler that throws is a broken invariant of that handler, not of the service: log it and go on serving.
-void run_lane(lane& self, const std::shared_ptr<std::latch>& begun) {
+/// `may_run`: whether every lane has got its thread. Otherwise none runs anything, and so has nothing that would have to be ended.
+void run_lane(lane& self, const std::shared_ptr<std::latch>& begun, const std::shared_future<bool>& may_run) {
   self.enter_thread();
   begun->count_down();
+  if (!may_run.get()) {
+    self.leave_thread();
+    return;
+  }
   ask_for_slices(shortest_slice);  // whoever asks a lane for something should not wait for a tick of the kernel's clock
   for (;;) {
     try {
@@ -96,11 +101,21 @@ void runtime::start(bool pin) {
     log::warn(log::module::app, "lanes are not kept on CPUs of their own, as there are more of them",
               {{"lanes", lanes_.size()}, {"cpus", cpus.size()}});
   }
+  std::promise<bool> all_there;
+  const std::shared_future<bool> may_run = all_there.get_future().share();
   const auto begun = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(lanes_.size()));
   for (auto& each : lanes_) {
     lane* const self = each.get();
     self->beat.begin();
-    threads_.emplace_back(run_lane, std::ref(*self), begun);
+    try {
+      threads_.emplace_back(run_lane, std::ref(*self), begun, may_run);
+    } catch (...) {
+      // Lanes without a thread would never answer whoever stops them: as if none had been started.
+      all_there.set_value(false);
+      for (auto& thread : threads_) thread.join();
+      threads_.clear();
+      throw;
+    }
     const std::string name = "lane-" + std::to_string(self->index());
     pthread_setname_np(threads_.back().native_handle(), name.c_str());
     if (lanes_.size() <= cpus.size()) {
@@ -110,6 +125,7 @@ void runtime::start(bool pin) {
       pthread_setaffinity_np(threads_.back().native_handle(), sizeof(cpu), &cpu);
     }
   }
+  all_there.set_value(true);
   begun->wait();  // so that every lane can be looked at from here on
 }
 

@@ -1,5 +1,5 @@
-// What it takes to ask for cache lines by the dozen, by how much memory they lie in. That is what large tables wait for, and it tells whether
-// the machine keeps large pages as such.
+// What it takes to ask for cache lines by the dozen, by how much memory they lie in. That is what large tables wait for, and it tells
+// whether the machine keeps large pages as such.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -86,7 +86,8 @@ void measure(std::byte* memory, std::size_t bytes, std::size_t area, const std::
 }  // namespace
 
 void run_bursts(bench_report& report) {
-  for (const std::size_t mebibytes : {std::size_t{8}, std::size_t{24}, std::size_t{64}, std::size_t{128}, std::size_t{256}, std::size_t{512}}) {
+  for (const std::size_t mebibytes :
+       {std::size_t{8}, std::size_t{24}, std::size_t{64}, std::size_t{128}, std::size_t{256}, std::size_t{512}}) {
     const std::size_t bytes = mebibytes << 20;
     void* const memory = core::map_large_pages(bytes);
     if (memory == nullptr) throw std::bad_alloc();

@@ -13,8 +13,8 @@ namespace kvc::perf {
 
 /// Every operation of the file in order on one thread, each timed: events per block by kind, those of one block by themselves, queries as a
 /// distribution, the sums that pin the answers, and bytes per (worker, block) held at the end. The cost of reading the counter is measured
-/// and taken off. `cpu_share` tells how much of the time the thread really ran: times are trustworthy when it is near 1. `dropped_blocks` are
-/// those of stores that the design could not place; ours never drops any.
+/// and taken off. `cpu_share` tells how much of the time the thread really ran: times are trustworthy when it is near 1. `dropped_blocks`
+/// are those of stores that the design could not place; ours never drops any.
 void run_sequential(const bench_workload& file, const bench_setup& setup, bench_report& report);
 
 /// Events only, untimed, with memory figures: of the process (anonymous resident bytes) and, for ours, by the index's own account.
@@ -65,8 +65,8 @@ void run_media(bench_report& report);
 void run_sharing(bench_report& report);
 
 /// Cache lines of large pages asked for 32 at a time, in 8 to 512 MiB, anywhere (`ask_512_mib_ns` for each) or sixteen each in 4 KiB
-/// (`ask_512_mib_by_4_kib_ns`), 32 KiB and 2 MiB, and what using them takes a microsecond later. Where those in 4 KiB take much less than those
-/// in 2 MiB, what is waited for is the translation of addresses, and the machine does not keep large pages as such.
+/// (`ask_512_mib_by_4_kib_ns`), 32 KiB and 2 MiB, and what using them takes a microsecond later. Where those in 4 KiB take much less than
+/// those in 2 MiB, what is waited for is the translation of addresses, and the machine does not keep large pages as such.
 void run_bursts(bench_report& report);
 
 /// The four deepest of 1,024 workers, by rows of all and by levels: every worker at a random depth of one chain, or all at its end; as

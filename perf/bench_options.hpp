@@ -18,7 +18,21 @@
 namespace kvc::perf {
 
 /// What is to be done.
-enum class bench_command : std::uint8_t { help, index, index_table, codec, json, ingest, http, e2e, coordinator, exist, soak, report, make };
+enum class bench_command : std::uint8_t {
+  help,
+  index,
+  index_table,
+  codec,
+  json,
+  ingest,
+  http,
+  e2e,
+  coordinator,
+  exist,
+  soak,
+  report,
+  make
+};
 
 /// `index`: one mode.
 struct index_plan {

@@ -30,6 +30,12 @@ std::uint16_t read_port(std::string_view output) {
   return port;
 }
 
+/// In the new process, as long as it is ours.
+[[noreturn]] void give_up(const std::string& reason) {
+  static_cast<void>(!::write(STDERR_FILENO, reason.data(), reason.size()));
+  ::_exit(127);
+}
+
 }  // namespace
 
 bool stay_on_cpu(int cpu) noexcept {
@@ -45,20 +51,25 @@ bench_server::bench_server(const place& where, std::vector<std::string> flags) {
   for (std::string& each : flags) words.push_back(each.data());
   words.push_back(nullptr);
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error(std::string("no pipe for the server: ") + std::strerror(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(std::string("no pipe for the server: ") + std::strerror(errno));
   // What it says when the pipe is full is dropped: nobody reads on, and it must not wait for a reader, least of all when it stops.
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ < 0) throw std::runtime_error(std::string("no process for the server: ") + std::strerror(errno));
+  if (pid_ < 0) {
+    const std::string reason = std::strerror(errno);
+    for (const int end : ends) ::close(end);
+    throw std::runtime_error("no process for the server: " + reason);
+  }
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (where.cpu >= 0) stay_on_cpu(where.cpu);
+    if (::getppid() != parent) ::_exit(1);  // it has gone before that
     ::dup2(ends[1], STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
-    ::close(ends[0]);
-    ::close(ends[1]);
+    // Somewhere else it would be measured beside its load, and nobody would know.
+    if (where.cpu >= 0 && !stay_on_cpu(where.cpu)) give_up("there is no CPU " + std::to_string(where.cpu) + " for it");
     ::execv(words[0], words.data());
-    ::_exit(127);
+    give_up(std::string("it cannot be started: ") + std::strerror(errno));
   }
   ::close(ends[1]);
   output_ = ends[0];

@@ -98,7 +98,8 @@ void query_deep(const bench_setup& setup, bench_report& report) {
   std::vector<std::uint32_t> again(cold.begin() + static_cast<std::ptrdiff_t>(chains), cold.end());
   report.add_latencies("deep_cold_ns", cold);
   report.add_latencies("deep_cold_again_ns", again);
-  // Small pages are of the caller's choosing: on large ones, where the index keeps its own, a question is read without looking up 32 addresses.
+  // Small pages are of the caller's choosing: on large ones, where the index keeps its own, a question is read without looking up 32
+  // addresses.
   paged_blocks pages;
   const std::vector<asked_blocks> paged = copy_to(pages, blocks_of(each));
   std::vector<std::uint32_t> on_large_pages = times_of_queries(fleet, paged, 2'048, "deep_cold_paged_ns", report);

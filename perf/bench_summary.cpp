@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/utf8.hpp"
+
 namespace kvc::perf {
 namespace {
 
@@ -16,7 +18,7 @@ double middle(const std::vector<double>& sorted) {
 /// The text as a JSON string. Not `quoted`, which std::string arguments would find in std.
 std::string json_text(std::string_view text) {
   std::string out = "\"";
-  for (const char each : text) {
+  for (const char each : core::repaired_utf8(text)) {  // the name of a file may be anything
     if (static_cast<unsigned char>(each) < 0x20) {
       std::array<char, 8> escaped{};
       std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned>(each));

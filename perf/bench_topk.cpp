@@ -25,8 +25,8 @@ std::vector<core::member> make_members(std::uint32_t ranks) {
   std::vector<core::member> members(workers);
   for (std::uint32_t i = 0; i < workers; ++i) {
     members[i].id = core::worker_id{i};
-    members[i].key =
-        core::shared_key({.tenant = "default", .instance = std::to_string(10'000 + i / ranks), .rank = core::dp_rank{i % ranks}, .kind = {}});
+    members[i].key = core::shared_key(
+        {.tenant = "default", .instance = std::to_string(10'000 + i / ranks), .rank = core::dp_rank{i % ranks}, .kind = {}});
   }
   return members;
 }

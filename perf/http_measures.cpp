@@ -40,8 +40,8 @@ void offer_load(bench_report& into, const std::string& name, http_load& load, do
   add_latencies(into, name, met.latency_ns);
 }
 
-/// The same; what the server's CPU would answer at this pace, at which requests come one by one; and how much of its time it was kept from its
-/// CPU, which belongs to the machine in the tails.
+/// The same; what the server's CPU would answer at this pace, at which requests come one by one; and how much of its time it was kept from
+/// its CPU, which belongs to the machine in the tails.
 void offer_load(bench_report& into, const std::string& name, const bench_server& server, http_load& load, double rate,
                 std::chrono::seconds length) {
   const double waited = server.waited_ms();

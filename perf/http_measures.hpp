@@ -17,8 +17,8 @@ using http_news = std::function<void(const std::string&)>;
 /// All workloads of the plan against a filled index on which nothing happens meanwhile, and nginx beside `healthz` if wanted. Figures,
 /// behind the workload's name: `closed_per_s`, `closed_per_cpu_s` (by the CPU time the server used), `closed_cpu_share` and `closed_ns_*`;
 /// at an offered rate `at_N_percent_*` or `open_*`: `offered_per_s`, `achieved_per_s`, `ns_p50` ... and
-/// `server_waited_percent`, the time its threads were ready and had no CPU. nginx answers at the same rates, too: `nginx_as_*`. Throws std::runtime_error when an
-/// answer is not 200 or the index does not hold what the engines do.
+/// `server_waited_percent`, the time its threads were ready and had no CPU. nginx answers at the same rates, too: `nginx_as_*`. Throws
+/// std::runtime_error when an answer is not 200 or the index does not hold what the engines do.
 void measure_http_quiet(const http_load_plan& plan, const bench_server::place& where, const ingest_frames& frames, const http_news& tell,
                         bench_report& into);
 

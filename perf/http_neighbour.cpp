@@ -57,9 +57,11 @@ http_neighbour::http_neighbour(const std::string& program, int cpu, std::string_
   const std::string file = folder_.file("nginx.conf");
   std::ofstream(file) << configuration(port_, body);
   const std::string prefix = folder_.path().string() + "/";
+  const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
     stay_on_cpu(cpu);
     ::execl(program.c_str(), program.c_str(), "-p", prefix.c_str(), "-c", file.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);

@@ -44,8 +44,8 @@ class ingest_frames {
   [[nodiscard]] std::uint64_t removed() const noexcept { return removed_; }
   [[nodiscard]] std::uint64_t blocks() const noexcept { return stored_ + removed_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
-  /// Reads something of every page. For a process that shares them since it was forked and is about to be timed: a hypervisor that keeps the
-  /// tables of pages itself finds each page when it is first used there, which takes longer than sending what lies in it.
+  /// Reads something of every page. For a process that shares them since it was forked and is about to be timed: a hypervisor that keeps
+  /// the tables of pages itself finds each page when it is first used there, which takes longer than sending what lies in it.
   void bring_near() const noexcept;
   /// What all engines hold after the last batch: the truth that the index is compared with.
   [[nodiscard]] std::uint64_t held() const noexcept;

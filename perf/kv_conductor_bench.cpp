@@ -1,6 +1,7 @@
 // kv-conductor-bench: measures the service and its parts, makes workload files, and reports; one command for each.
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "perf/bench_index_table.hpp"
 #include "perf/bench_maker.hpp"
 #include "perf/bench_options.hpp"
+#include "perf/bench_output.hpp"
 #include "perf/bench_run.hpp"
 #include "perf/bench_summary.hpp"
 #include "perf/e2e_run.hpp"
@@ -38,6 +40,11 @@ int fail(const std::string& reason) {
 int print(const std::string& text) {
   const bool is_written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   return is_written ? 0 : fail("cannot write to standard output");
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  return static_cast<bool>(file << text << std::flush);
 }
 
 int run_index(const index_plan& plan) {
@@ -63,12 +70,7 @@ int run_index(const index_plan& plan) {
 }
 
 int run_index_table(const table_plan& plan) {
-  // Opened first, so that half an hour is not measured for nothing.
-  std::ofstream file;
-  if (!plan.out.empty()) {
-    file.open(plan.out);
-    if (!file) return fail("cannot write " + plan.out);
-  }
+  if (!plan.out.empty() && !can_be_written(plan.out)) return fail("cannot write " + plan.out);
   bench_machine machine = describe_machine();
   if (!plan.commit.empty()) machine.commit = plan.commit;
   const std::string command = "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) +
@@ -77,22 +79,16 @@ int run_index_table(const table_plan& plan) {
                               (plan.with_reference ? "" : " --no-reference");
   const std::string page = write_page(measure_everything(plan), machine, command);
   if (plan.out.empty()) return print(page);
-  file << page << std::flush;
-  return file ? 0 : fail("cannot write " + plan.out);
+  return write_file(plan.out, page) ? 0 : fail("cannot write " + plan.out);
 }
 
-/// Measures with `run`, writes the page of the plan if it wants one, and prints figures for programs or for people. What is written is
-/// opened first, so that half an hour is not measured for nothing.
+/// Measures with `run`, writes the page of the plan if it wants one, and prints figures for programs or for people.
 template <class Plan, class Run, class Page, class Verdicts>
 int measure_and_print(const Plan& plan, const std::string& mode, const std::string& command, Run run, Page page, Verdicts verdicts) {
-  std::ofstream file;
-  if (!plan.out.empty()) {
-    file.open(plan.out);
-    if (!file) return fail("cannot write " + plan.out);
-  }
+  if (!plan.out.empty() && !can_be_written(plan.out)) return fail("cannot write " + plan.out);
   const auto summary = run(plan);
   if (!summary) return fail(summary.error());
-  if (!plan.out.empty() && !(file << page(*summary, plan, command) << std::flush)) return fail("cannot write " + plan.out);
+  if (!plan.out.empty() && !write_file(plan.out, page(*summary, plan, command))) return fail("cannot write " + plan.out);
   if (!plan.as_json) return print(summary->table() + verdicts(*summary));
   const bench_machine machine = describe_machine();
   return print(summary->json(
@@ -104,11 +100,7 @@ std::string no_verdicts(const bench_summary&) {
 }
 
 int run_soaking(const soak_plan& plan) {
-  try {
-    return run_soak(plan) ? 0 : 1;
-  } catch (const std::exception& fault) {
-    return fail(fault.what());
-  }
+  return run_soak(plan) ? 0 : 1;
 }
 
 int run_reporting(const report_plan& plan, const std::string& command) {
@@ -215,16 +207,7 @@ std::string spoken(char** words, int count) {
   return command;
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  const bench_options options = parse_bench_options(std::vector<std::string>(words + 1, words + count));
-  if (!options.error.empty()) {
-    const std::string reason = options.error + "; --help teaches the rest";
-    std::fprintf(stderr, "kv-conductor-bench: %s\n", reason.c_str());
-    return 2;
-  }
-  const std::string command = spoken(words, count);
+int run_command(const bench_options& options, const std::string& command) {
   switch (options.command) {
     case bench_command::index:
       return run_index(options.index);
@@ -254,4 +237,20 @@ int main(int count, char** words) {
       break;
   }
   return print(options.help);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const bench_options options = parse_bench_options(std::vector<std::string>(words + 1, words + count));
+  if (!options.error.empty()) {
+    const std::string reason = options.error + "; --help teaches the rest";
+    std::fprintf(stderr, "kv-conductor-bench: %s\n", reason.c_str());
+    return 2;
+  }
+  try {
+    return run_command(options, spoken(words, count));
+  } catch (const std::exception& fault) {
+    return fail(fault.what());
+  }
 }

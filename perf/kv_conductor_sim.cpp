@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "perf/bench_output.hpp"
 #include "perf/sim_chaos_run.hpp"
 #include "perf/sim_mp_options.hpp"
 #include "perf/sim_mp_run.hpp"
@@ -23,8 +24,13 @@ int run_parsed(const Parsed& parsed, std::string_view help, Run run) {
     return 2;
   }
   if (parsed.help) {
-    std::fwrite(help.data(), 1, help.size(), stdout);
-    return 0;
+    const bool is_written = std::fwrite(help.data(), 1, help.size(), stdout) == help.size() && std::fflush(stdout) == 0;
+    return is_written ? 0 : 1;
+  }
+  // Not only found out when everything has been played.
+  if (const std::string& summary = parsed.chosen.json_file; !summary.empty() && !kvc::perf::can_be_written(summary)) {
+    std::fprintf(stderr, "kv-conductor-sim: cannot write %s\n", summary.c_str());
+    return 1;
   }
   return run(parsed.chosen);
 }

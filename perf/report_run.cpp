@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "perf/bench_fresh.hpp"
 #include "perf/bench_machine.hpp"
+#include "perf/bench_output.hpp"
 #include "perf/e2e_run.hpp"
 #include "perf/http_run.hpp"
 #include "perf/ingest_run.hpp"
@@ -35,8 +37,6 @@ class report_maker {
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
   bool write() {
-    std::error_code failed;
-    std::filesystem::create_directories(plan_.folder, failed);
     const auto plots = make_plots(from_, plan_);
     for (const report_plot& each : plots) {
       if (!write_file("report-" + each.name + ".svg", write_svg(each.what))) return false;
@@ -174,6 +174,14 @@ class report_maker {
 }  // namespace
 
 boost::system::result<std::string, std::string> run_report(const report_plan& plan, const std::string& command) {
+  if (!plan.only_scale) {
+    // Half an hour is not to be measured for nothing.
+    std::error_code unseen;
+    std::filesystem::create_directories(plan.folder, unseen);
+    const std::string page = (std::filesystem::path(plan.folder) / "report.html").string();
+    if (!can_be_written(page))
+      return boost::system::result<std::string, std::string>(boost::system::in_place_error, "cannot write " + page);
+  }
   report_maker maker(plan, command);
   if (!maker.gather() || (!plan.only_scale && !maker.write())) {
     // The variant's two sides are texts, so the side is named.

@@ -39,8 +39,8 @@ struct chaos_verdict {
   std::uint64_t answers = 0;                   ///< compared
   std::chrono::milliseconds longest_stall{0};  ///< that this process had no turn
 
-  /// Whether the machine gave this process its time. Deadlines of the conductor are real ones: where a publisher answers late because nobody
-  /// let it, losses are told that nobody injected, and the seed should be run again.
+  /// Whether the machine gave this process its time. Deadlines of the conductor are real ones: where a publisher answers late because
+  /// nobody let it, losses are told that nobody injected, and the seed should be run again.
   [[nodiscard]] bool was_undisturbed() const noexcept { return longest_stall < std::chrono::milliseconds(500); }
 };
 

@@ -35,8 +35,8 @@ struct form_traits {
 /// The names of all forms, separated by commas, for messages.
 [[nodiscard]] std::string form_names();
 
-/// Whether a prefix cache with names of its own can be told in this form alone: those of engines, not the envelope, whose names are a hash of
-/// the content, and not those of stores.
+/// Whether a prefix cache with names of its own can be told in this form alone: those of engines, not the envelope, whose names are a hash
+/// of the content, and not those of stores.
 [[nodiscard]] bool is_of_engines(net::event_form form) noexcept;
 /// The names of those.
 [[nodiscard]] std::string engine_form_names();

@@ -1,5 +1,7 @@
 #include "perf/sim_flags.hpp"
 
+#include "core/utf8.hpp"
+
 namespace kvc::sim::flags {
 
 refusal number(std::string_view text, double& into, double most, std::string_view range) {
@@ -16,6 +18,11 @@ refusal non_empty(std::string_view text, std::string& into) {
   if (text.empty()) return "must not be empty";
   into = text;
   return std::nullopt;
+}
+
+refusal name(std::string_view text, std::string& into) {
+  if (!core::is_utf8(text)) return "must be UTF-8";
+  return non_empty(text, into);
 }
 
 refusal address(std::string_view text, std::string& into_host, std::uint16_t& into_port, std::string_view example) {

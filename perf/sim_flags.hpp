@@ -48,6 +48,9 @@ refusal word(std::string_view text, Value& into, std::initializer_list<std::pair
 
 [[nodiscard]] refusal non_empty(std::string_view text, std::string& into);
 
+/// A name that is sent in bodies, which are UTF-8.
+[[nodiscard]] refusal name(std::string_view text, std::string& into);
+
 /// host:port, [v6]:port, or a bare host; `example` is a port for the sentence that teaches.
 [[nodiscard]] refusal address(std::string_view text, std::string& host, std::uint16_t& port, std::string_view example);
 
@@ -87,7 +90,9 @@ refusal read_flag(const std::vector<std::string>& arguments, std::size_t& at, st
     if (flag.name != name) continue;
     if (!value && at + 1 < arguments.size()) value = arguments[++at];
     if (!value) return std::string(name) + " needs a value";
-    if (const auto wrong = flag.read(*value, into)) return std::string(name) + " " + *wrong + ", not '" + std::string(*value) + "'";
+    if (const auto wrong = flag.read(*value, into)) {
+      return std::string(name) + " " + *wrong + (value->empty() ? "" : ", not '" + std::string(*value) + "'");
+    }
     return std::nullopt;
   }
   return "unknown flag '" + std::string(name) + "'; --help lists them all";

@@ -51,7 +51,7 @@ constexpr std::array value_flags{
     value_flag{"--object-bytes",
                [](std::string_view t, mp_options& o) { return flags::whole(t, o.object_bytes, 1, std::uint64_t{1} << 40); }},
     value_flag{"--preload", [](std::string_view t, mp_options& o) { return flags::whole(t, o.preload, 0, 1'000'000); }},
-    value_flag{"--model", [](std::string_view t, mp_options& o) { return flags::non_empty(t, o.model); }},
+    value_flag{"--model", [](std::string_view t, mp_options& o) { return flags::name(t, o.model); }},
     value_flag{"--seconds", [](std::string_view t, mp_options& o) { return flags::number(t, o.seconds, 1e9, "0 to 1000000000"); }},
     value_flag{"--events-per-s", [](std::string_view t, mp_options& o) { return flags::whole(t, o.events_per_s, 1, 1'000'000); }},
     value_flag{"--flush-interval", [](std::string_view t, mp_options& o) { return interval(t, o.flush_s); }},

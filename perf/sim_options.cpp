@@ -53,8 +53,8 @@ constexpr std::array value_flags{
                  return word<hash_form>(t, o.hashes, {{"int", hash_form::integer}, {"bytes", hash_form::bytes}});
                }},
     value_flag{"--trace", [](std::string_view t, options& o) { return non_empty(t, o.trace); }},
-    value_flag{"--tenant", [](std::string_view t, options& o) { return non_empty(t, o.tenant); }},
-    value_flag{"--model", [](std::string_view t, options& o) { return non_empty(t, o.model); }},
+    value_flag{"--tenant", [](std::string_view t, options& o) { return flags::name(t, o.tenant); }},
+    value_flag{"--model", [](std::string_view t, options& o) { return flags::name(t, o.model); }},
     value_flag{"--json", [](std::string_view t, options& o) { return non_empty(t, o.json_file); }},
     value_flag{"--engine-host", [](std::string_view t, options& o) { return non_empty(t, o.engine_host); }},
     value_flag{"--server", [](std::string_view t, options& o) { return address(t, o.server_host, o.server_port, "13333"); }},
@@ -94,6 +94,8 @@ parsed_options parse_options(const std::vector<std::string>& arguments) {
   if (out.help) return out;
   if (!chosen.chaos && (chosen.minutes > 0 || chosen.watched_process > 0 || chosen.chaos_seeds > 1)) {
     out.error = "--seeds, --minutes and --watch-pid belong to --chaos";
+  } else if (chosen.chaos && !chosen.json_file.empty()) {
+    out.error = "--json is the summary of requests; --chaos writes none";
   } else if (chosen.requests == 0 && chosen.trace.empty()) {
     out.error = "--requests 0 means the whole trace, but without --trace the requests are generated and never end";
   } else if (std::uint64_t{chosen.engines} * chosen.ranks > 4096) {

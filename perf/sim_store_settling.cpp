@@ -124,7 +124,8 @@ asio::awaitable<void> store_play::compare() {
   for (const difference& each : wrong) {
     const store_storage::object* what = world_.storage.find(each.key);
     const bool is_there = what != nullptr && what->is_anywhere();
-    world_.complain("key '" + each.key + "' is " + (is_there ? "" : "not ") + "in the store, and the conductor says " + answered(each.told));
+    world_.complain("key '" + each.key + "' is " + (is_there ? "" : "not ") + "in the store, and the conductor says " +
+                    answered(each.told));
   }
   outcome_.was_compared = is_final && world_.complaint_count() == 0;
 }

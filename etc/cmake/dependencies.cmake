@@ -2,7 +2,8 @@
 # A header-only package unpacked by etc/setup (see there) is looked for under build/deps first.
 list(APPEND CMAKE_PREFIX_PATH "${CMAKE_SOURCE_DIR}/build/deps/usr")
 find_package(Threads REQUIRED)
-# Boost's own package description, not the module of CMake that 3.30 declared obsolete; before that the module asks the description first too.
+# Boost's own package description, not the module of CMake that 3.30 declared obsolete; before that the module asks the description first,
+# too.
 if(POLICY CMP0167)
   cmake_policy(SET CMP0167 NEW)
 endif()

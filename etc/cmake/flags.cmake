@@ -43,8 +43,8 @@ elseif(KVC_NATIVE)
   target_compile_options(kvc_flags INTERFACE -mcpu=native)
 endif()
 
-# Laying the program out by what running it has shown (see etc/tune): `gather` counts while it runs, `use` compiles with those counts, which lie
-# beside the objects they are about. For the parts a server consists of; linked by them, PRIVATE.
+# Laying the program out by what running it has shown (see etc/tune): `gather` counts while it runs, `use` compiles with those counts, which
+# lie beside the objects they are about. For the parts a server consists of; linked by them, PRIVATE.
 add_library(kvc_profile INTERFACE)
 if(KVC_PROFILE STREQUAL "gather" OR KVC_PROFILE STREQUAL "use")
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

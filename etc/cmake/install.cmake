@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: the program, its service unit and user, what its operators need, and the configuration if there is none yet.
+# What `cmake --install` puts where: the program, its service unit and user, what its operators need, and the configuration if there is none
+# yet.
 include(GNUInstallDirs)
 install(TARGETS kv-conductor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 

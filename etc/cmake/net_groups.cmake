@@ -1,4 +1,5 @@
-# What of net is compiled together beneath sanitizers (see groups.cmake), by what it is about. A file that stands nowhere here is compiled by itself.
+# What of net is compiled together beneath sanitizers (see groups.cmake), by what it is about. A file that stands nowhere here is compiled by
+# itself.
 
 # Those that spawn or await.
 kvc_group(kvc_net http_sessions net/http_server net/http_session net/http_session_read net/http_session_stream net/http_session_write

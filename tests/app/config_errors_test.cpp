@@ -1,8 +1,14 @@
+#include <array>
+#include <chrono>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
 #include "app/config_fields.hpp"
+#include "app/config_file.hpp"
 #include "tests/app/made_up_inputs.hpp"
 
 BOOST_AUTO_TEST_SUITE(config_errors)
@@ -197,6 +203,89 @@ BOOST_AUTO_TEST_CASE(a_default_file_that_cannot_be_looked_at_is_an_error_and_one
     inputs.default_file = path;
     BOOST_TEST(app::read_config(inputs).errors.empty(), path);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_is_read_to_its_end_and_one_that_nobody_writes_to_is_not_waited_for) {
+  // `--config <(jq ...)` is fine; a FIFO without a writer held up the start, and --check-config, for ever and without a word.
+  const test::temporary_folder folder;
+  const std::string pipe = folder.file("pipe");
+  BOOST_REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::string error;
+  BOOST_TEST(app::read_config_file(pipe, error, std::chrono::milliseconds(1)).empty());
+  BOOST_TEST(error == "nobody has written all of it within 1 ms");
+
+  const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  BOOST_REQUIRE(write(writer, "{}", 2) == 2);
+  error.clear();
+  BOOST_TEST(app::read_config_file(pipe, error, std::chrono::milliseconds(1)).empty());
+  BOOST_TEST(!error.empty(), "who writes has not come to the end");
+  close(writer);
+
+  std::array<int, 2> ends{};
+  BOOST_REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
+  BOOST_REQUIRE(write(ends[1], "{}", 2) == 2);
+  close(ends[1]);
+  error.clear();
+  BOOST_TEST(app::read_config_file("/proc/self/fd/" + std::to_string(ends[0]), error) == "{}");
+  BOOST_TEST(error == "");
+  close(ends[0]);
+  BOOST_TEST(app::read_config_file("/dev/zero", error).empty());
+  BOOST_TEST(error == "it is larger than 64 MiB");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_another_encoding_is_read_or_named) {
+  // Editors of other systems put a mark before UTF-8, which was a "syntax error", as was everything in UTF-16.
+  BOOST_TEST(read_text("\xEF\xBB\xBF{\"lanes\": 3}").values.lanes == 3U);
+  BOOST_TEST(
+      has_line(read_text(std::string_view("\xFF\xFE{\0}\0", 6)).errors, {"conductor.json:1: not JSON: it is UTF-16; save it as UTF-8"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_text_with_a_nul_in_it_is_refused) {
+  // The system takes what stands before it for all of it: another file, another address.
+  BOOST_TEST(has_line(read_text(R"({"http_host": "127.0.0.1\u0000x"})").errors, {"http_host = ", "has a NUL byte in it"}));
+  BOOST_TEST(
+      has_line(read_text(R"({"coordinator_quota_file": "/a\u0000b"})").errors, {"coordinator_quota_file = \"/a b\" has a NUL byte"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_no_machine_holds_is_out_of_range) {
+  // "1E20 is not a whole number" is not true, and teaches nothing.
+  const std::vector<std::string> errors =
+      read_text(R"({"lanes": 99999999999999999999, "coordinator_eviction_ratio": 1e400, "zmq_io_threads": 1e400})").errors;
+  BOOST_TEST(errors.size() == 3U, joined(errors));
+  for (const char* name : {"lanes", "coordinator_eviction_ratio", "zmq_io_threads"}) {
+    BOOST_TEST(has_line(errors, {name, "is out of range; legal: "}), joined(errors));
+  }
+  expect_refused("--coordinator-eviction-ratio=1e400", {"coordinator_eviction_ratio = 1e400 is out of range"});
+  expect_refused("--coordinator-eviction-ratio=1e400x", {"is not a number"});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_quoted_stays_in_its_line_and_short) {
+  // A key of three megabytes was shown as a whole, and a line break in one made two errors of it.
+  const std::vector<std::string> errors = read_text("{\"la\\nnes\": 1, \"" + std::string(100'000, 'k') + "\": 2}").errors;
+  BOOST_TEST(errors.size() == 2U);
+  BOOST_TEST(has_line(errors, {"\"la nes\" is not a setting; did you mean \"lanes\"?"}), joined(errors));
+  BOOST_TEST(has_line(errors, {"kkk...\" is not a setting"}));
+  for (const std::string& line : errors) BOOST_TEST(line.size() < 300U);
+}
+
+BOOST_AUTO_TEST_CASE(thousands_of_faults_are_counted_and_not_all_shown) {
+  // A file of another program: finding the name that each key may have meant took minutes, and the first fault had long scrolled away.
+  std::string text = "{";
+  for (int i = 0; i < 20'000; ++i) text += "\"k" + std::to_string(i) + "\": 1, \"k" + std::to_string(i) + "\": 2,\n";
+  const std::vector<std::string> errors = read_text(text + "}").errors;
+  BOOST_TEST(errors.size() == 201U);
+  BOOST_TEST(errors.back() == "and 39800 more errors");
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_a_mistyped_flag_is_its_value_and_may_be_a_secret) {
+  // `--auth-token s3cret` told the log the secret: as a word that is not a flag.
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--auth-token", "s3cret"}, {"--auth-tokens", "first,", "s3cret"}, {"--auth-tokens=first", "s3cret"}}) {
+    const app::configuration config = app::read_config(bare_inputs(words));
+    BOOST_TEST(config.errors.size() == 1U, joined(config.errors));
+    BOOST_TEST(!has_line(config.errors, {"s3cret"}), joined(config.errors));
+  }
+  expect_refused("--lans", {"flag --lans is unknown", "did you mean --lanes?"});
 }
 
 BOOST_AUTO_TEST_CASE(a_body_budget_below_the_largest_body_is_refused) {

@@ -81,8 +81,8 @@ BOOST_AUTO_TEST_CASE(ports_of_a_flag_outrank_the_conductors_port_of_a_file) {
 
 BOOST_AUTO_TEST_CASE(publishers_by_name_get_the_name_as_instance_id_unless_they_have_one) {
   // The Conductor's kvevent_instance maps a name to a registration; the name is all it has for an identity.
-  const app::configuration config =
-      read_text(R"({"kvevent_instance": {"a": {"endpoint": "tcp://h:1"}, "b": {"instance_id": "other", "dp_rank": 18446744073709551615}}})");
+  const app::configuration config = read_text(
+      R"({"kvevent_instance": {"a": {"endpoint": "tcp://h:1"}, "b": {"instance_id": "other", "dp_rank": 18446744073709551615}}})");
 
   BOOST_TEST(config.errors.empty(), joined(config.errors));
   BOOST_REQUIRE(config.values.publishers.size() == 2U);

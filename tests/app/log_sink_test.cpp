@@ -3,8 +3,13 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +25,22 @@ BOOST_AUTO_TEST_SUITE(log_sink)
 using namespace kvc;
 
 namespace {
+
+/// The names of the folders that /proc has of them.
+std::set<std::string> threads_of_ours() {
+  std::set<std::string> all;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) all.insert(each.path().string());
+  return all;
+}
+
+/// One bit per signal, the lowest for number 1.
+std::uint64_t blocked_signals(const std::string& thread) {
+  std::ifstream status(thread + "/status");
+  std::string word;
+  while (status >> word && word != "SigBlk:") continue;
+  status >> word;
+  return std::stoull(word, nullptr, 16);
+}
 
 /// Standard error as a pipe, for as long as it lives.
 class caught_standard_error {
@@ -123,6 +144,22 @@ BOOST_AUTO_TEST_CASE(lines_that_standard_error_refuses_are_counted) {
   }
   close(full);
   close(before);
+}
+
+BOOST_AUTO_TEST_CASE(the_thread_that_writes_takes_no_signals) {
+  // It outlives whoever listens for them: a TERM right at the end would have ended the process by it, with another exit code than the log
+  // tells.
+  const std::set<std::string> before = threads_of_ours();
+  app::log_sink sink(false);
+  BOOST_REQUIRE(sink.write_out(std::chrono::seconds(60)));
+  std::size_t looked_at = 0;
+  for (const std::string& each : threads_of_ours()) {
+    if (before.contains(each)) continue;
+    ++looked_at;
+    const std::uint64_t blocked = blocked_signals(each);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) BOOST_TEST((blocked >> static_cast<unsigned>(signal - 1) & 1U) == 1U, signal);
+  }
+  BOOST_TEST(looked_at == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,7 +77,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_type_is_a_warning) {
 BOOST_AUTO_TEST_CASE(stores_of_the_file_are_checked_like_requests) {
   // As publishers: one set of rules for both ways in.
   const app::configuration config = test::read_text(
-      R"({"stores": {"pool": {"type": "mooncake_master", "url": "http://10.0.0.9"}, "hook": {"type": "webhook", "url": "http://h:1/move"}}})");
+      R"({"stores": {"pool": {"type": "mooncake_master", "url": "http://10.0.0.9"},
+                     "hook": {"type": "webhook", "url": "http://h:1/move"}}})");
   BOOST_REQUIRE_MESSAGE(config.errors.empty(), joined(config.errors));
   const app::checked_stores checked = app::check_stores(config.values);
 
@@ -91,7 +92,8 @@ BOOST_AUTO_TEST_CASE(stores_of_the_file_are_checked_like_requests) {
 BOOST_AUTO_TEST_CASE(bad_stores_are_told_with_their_place_and_two_of_one_backend_are_an_error) {
   // The second would silently end the first.
   const app::configuration config = test::read_text(
-      R"({"stores": [{"backend_id": "a", "type": "webhook", "url": "http://h:1"}, {"backend_id": "a", "type": "webhook", "url": "http://h:2"},
+      R"({"stores": [{"backend_id": "a", "type": "webhook", "url": "http://h:1"},
+                     {"backend_id": "a", "type": "webhook", "url": "http://h:2"},
                      {"backend_id": "b", "type": "tape", "url": "http://h:1"}, {"backend_id": "c", "type": "webhook", "url": "h:1"}]})");
   const app::checked_stores checked = app::check_stores(config.values);
 

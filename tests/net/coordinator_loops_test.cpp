@@ -35,10 +35,10 @@ net::coordinator_settings quick() {
   return settings;
 }
 
-asio::awaitable<void> loop_of(net::coordinator_context& context, round_of_work round) {
+asio::awaitable<void> loop_of(net::coordinator_context& context, round_of_work round, std::chrono::nanoseconds interval = 1ms) {
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-  co_await net::in_rounds(context, "test", 1ms, std::move(round));
+  co_await net::in_rounds(context, "test", interval, std::move(round));
 }
 
 /// The coordinator's lane, run by the test.
@@ -88,6 +88,21 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_throws_costs_its_loop_nothing_but_the_round
   BOOST_TEST(lines_about(log.lines(), "a round failed") == 4U, "the first, the second, the fourth and the eighth");
   BOOST_TEST(lines_about(log.lines(), "\"no memory\"") == 4U);
   BOOST_TEST(home.tasks.running() == 1U);
+  BOOST_TEST(leaves());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_interval_that_is_as_good_as_none_leaves_the_lane_time, loops_fixture) {
+  // A setting of 1e-9 seconds is legal, and had a lane do nothing but look for a server to ask.
+  constexpr std::size_t some_rounds = 10;
+  std::size_t rounds = 0;
+  const auto began = std::chrono::steady_clock::now();
+  const round_of_work round = [&]() -> asio::awaitable<void> {
+    ++rounds;
+    co_return;
+  };
+  home.tasks.spawn("loop", loop_of(context, round, 1ns));
+  BOOST_TEST(comes_to([&] { return rounds >= some_rounds; }));
+  BOOST_TEST((std::chrono::steady_clock::now() - began >= some_rounds * 1ms));
   BOOST_TEST(leaves());
 }
 

@@ -42,7 +42,9 @@ BOOST_AUTO_TEST_CASE(refuses_with_a_sentence_that_helps) {
   BOOST_TEST(error({"--event-form", "standard"}).find("must be map, array, or one of vllm_array, ") != std::string::npos);
   BOOST_TEST(error({"--event-form", "standard"}).find("mooncake") == std::string::npos);
   BOOST_TEST(error({"--strict=yes"}) == "--strict takes no value");
-  BOOST_TEST(error({"--model="}) == "--model must not be empty, not ''");
+  BOOST_TEST(error({"--model="}) == "--model must not be empty");
+  BOOST_TEST(error({"--tenant", "\xFF"}) == "--tenant must be UTF-8, not '\xFF'");
+  BOOST_TEST(error({"--chaos=1", "--json", "x"}) == "--json is the summary of requests; --chaos writes none");
   BOOST_TEST(error({"extra"}) == "unknown flag 'extra'; --help lists them all");
   BOOST_TEST(error({"--engines", "1000", "--ranks", "64"}).starts_with("--engines times --ranks"));
   BOOST_TEST(error({"--requests", "0"}).starts_with("--requests 0 means the whole trace"));
