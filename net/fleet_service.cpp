@@ -35,9 +35,15 @@ using listener_share = std::shared_ptr<std::shared_ptr<stream_listener>>;
 /// Runs on the worker's lane: makes the stream there and starts it.
 asio::awaitable<listener_share> open_stream(lane* home, zmq_engine* engine, core::catalog* catalog, core::medium_table* media,
                                             const stream_settings* settings, std::shared_ptr<const service_info> service) {
+  const core::worker_id worker = service->worker;
   auto made = std::make_shared<std::shared_ptr<stream_listener>>();
-  *made = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
-  stream_listener::start(*made);
+  try {
+    *made = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
+    stream_listener::start(*made);
+  } catch (const std::exception&) {
+    insist_on([&] { catalog->leave(worker); });  // it may have joined its partition, which queries would find it in for ever
+    throw;
+  }
   co_return made;
 }
 
