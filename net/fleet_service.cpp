@@ -181,9 +181,9 @@ struct fleet_service::state {
     view.publish(std::move(next));
   }
 
-  /// Ends a stream that is no longer listed, and what it has taken the place of: nothing of that may be found any more once somebody has been
-  /// answered. Nobody else would end it, so that a want of memory only puts it off; other errors are thrown when it has been tried. Control
-  /// lane.
+  /// Ends a stream that is no longer listed, and what it has taken the place of: nothing of that may be found any more once somebody has
+  /// been answered. Nobody else would end it, so that a want of memory only puts it off; other errors are thrown when it has been tried.
+  /// Control lane.
   asio::awaitable<void> end_wholly(entry ended) {
     lane& home = lanes->at(ended.info->lane);
     std::exception_ptr failed;
