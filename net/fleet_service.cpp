@@ -35,9 +35,15 @@ using listener_share = std::shared_ptr<std::shared_ptr<stream_listener>>;
 /// Runs on the worker's lane: makes the stream there and starts it.
 asio::awaitable<listener_share> open_stream(lane* home, zmq_engine* engine, core::catalog* catalog, core::medium_table* media,
                                             const stream_settings* settings, std::shared_ptr<const service_info> service) {
+  const core::worker_id worker = service->worker;
   auto made = std::make_shared<std::shared_ptr<stream_listener>>();
-  *made = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
-  stream_listener::start(*made);
+  try {
+    *made = std::make_shared<stream_listener>(*home, *engine, *catalog, *media, *settings, std::move(service));
+    stream_listener::start(*made);
+  } catch (const std::exception&) {
+    insist_on([&] { catalog->leave(worker); });  // it may have joined its partition, which queries would find it in for ever
+    throw;
+  }
   co_return made;
 }
 
@@ -175,9 +181,9 @@ struct fleet_service::state {
     view.publish(std::move(next));
   }
 
-  /// Ends a stream that is no longer listed, and what it has taken the place of: nothing of that may be found any more once somebody has been
-  /// answered. Nobody else would end it, so that a want of memory only puts it off; other errors are thrown when it has been tried. Control
-  /// lane.
+  /// Ends a stream that is no longer listed, and what it has taken the place of: nothing of that may be found any more once somebody has
+  /// been answered. Nobody else would end it, so that a want of memory only puts it off; other errors are thrown when it has been tried.
+  /// Control lane.
   asio::awaitable<void> end_wholly(entry ended) {
     lane& home = lanes->at(ended.info->lane);
     std::exception_ptr failed;

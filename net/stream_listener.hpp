@@ -33,8 +33,8 @@ namespace kvc::net {
 ///
 /// Story: core::stream_fsm decides; this class subscribes, receives, asks for replays and applies as it is told, and tells it how that
 /// went. It holds the batches in hand, which stay where they were received until they have been applied. Live batches that come during a
-/// replay wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle: `start` once on
-/// the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
+/// replay wait in the transport: `receive_high_water` of them, then in the publisher's queue, and what that drops is a gap. Life cycle:
+/// `start` once on the lane; `shut_down` ends it and removes its blocks. Lane: all members on the worker's lane.
 class stream_listener final : public evictable, public index_inlet, public name_source {
  public:
   stream_listener(lane& home, zmq_engine& engine, core::catalog& catalog, core::medium_table& media, const stream_settings& settings,

@@ -190,7 +190,7 @@ class stage {
     client_.finish();
     const auto until = soon();
     const kind last = co_await next(until);
-    BOOST_TEST((last == kind::stopped));
+    BOOST_TEST((last == kind::silence));
   }
 
   std::mt19937_64 random_;
