@@ -44,8 +44,10 @@ std::string assign_to(const integer_access& access, const raw_value& value, sett
     return assign_to(plain, bytes, into);
   }
   const bool is_text = value.written == form::loose_text;
-  if (value.written == form::json_number && is_huge(value.text)) return "is out of range";
-  if ((!is_text && value.written != form::json_number) || !looks_whole(value.text)) return "is not a whole number";
+  const bool is_number = value.written == form::json_number;
+  if ((!is_text && !is_number) || !looks_whole(value.text)) {
+    return is_number && is_huge(value.text) ? "is out of range" : "is not a whole number";
+  }
   std::uint64_t number = 0;
   if (!parse_whole(value.text, number) || number < access.least || number > access.most) return "is out of range";
   access.put(into, number);
