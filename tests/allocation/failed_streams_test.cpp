@@ -213,9 +213,7 @@ BOOST_AUTO_TEST_CASE(all_of_those_that_are_unregistered_end_though_memory_runs_o
 }
 
 // What was thrown before a stream listened was its end, and it was shown as joining for ever.
-// Disabled, to be run by its name: at one of the places the process ended (`terminate called without an active exception`), and why is not
-// known yet.
-BOOST_AUTO_TEST_CASE(whoever_is_registered_begins_though_memory_runs_out, *boost::unit_test::disabled()) {
+BOOST_AUTO_TEST_CASE(whoever_is_registered_begins_though_memory_runs_out) {
   watched_heap::spares_aligned = true;
   for (const auto kind : {core::publisher_class::engine, core::publisher_class::pool}) {
     for_each_allocation([kind](long number) { return register_as(kind, number); });
