@@ -47,8 +47,8 @@ constexpr std::string_view webhooks =
 "requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Promotion"}}}},
 "responses":{"200":{"description":"What becomes of each key","content":{"application/json":{"schema":
  {"$ref":"#/components/schemas/Promoted"}}}},"429":{"description":"Not now, as after 503"},
-"400":{"description":"May be for one key's sake, as 500 and all other 4xx but 401, 403, 405, 407 and 408: the keys are sent again in halves,
- some times. After any other status all keys have failed"}}}})json";
+"400":{"description":"May be for one key's sake, as 500 and all other 4xx but 401, 403, 405, 407 and 408: the keys are sent again )json"
+    R"json(in halves, some times. After any other status all keys have failed"}}}})json";
 
 /// Those of one path stand together.
 constexpr std::array routes{

@@ -201,10 +201,12 @@ class request_writer {
       const std::uint64_t pieces = random_() % 6;
       const std::string ending = chance(3) ? one_of("broken", "throw") : "last";
       target += "?number=" + std::to_string(number) + "&pieces=" + std::to_string(pieces) + "&ending=" + ending;
-      answer.is_cut = ending != "last" && !answer.is_bare;
+      const bool has_none = ending != "last" && pieces == 0 && !answer.is_bare;  // not even a first piece, so there is time to say so
+      answer.is_cut = ending != "last" && !answer.is_bare && !has_none;
       answer.body.emplace();
       for (std::uint64_t i = 0; i < pieces + (ending == "last" ? 1 : 0); ++i) *answer.body += piece_of(number, i);
       answer.statuses = {200};
+      if (has_none) fail(answer, 500, false);
     } else if (target == "/large") {
       const std::size_t bytes = random_() % 400'000;
       target += "?bytes=" + std::to_string(bytes);
