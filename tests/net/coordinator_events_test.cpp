@@ -290,7 +290,8 @@ BOOST_AUTO_TEST_CASE(entries_are_looked_at_though_it_is_wrong_what_they_are_abou
     const raw_answer refused = service.call("POST", "/events", begin + wrong + entries);
     BOOST_TEST(refused.status == 422, wrong);
     std::string places;
-    for (const auto& each : json_of(refused).at("detail").as_array()) places += boost::json::serialize(each.at("loc")) + " ";
+    const boost::json::value told = json_of(refused);
+    for (const auto& each : told.at("detail").as_array()) places += boost::json::serialize(each.at("loc")) + " ";
     const std::string at = R"(["body","batches",0,")";
     const std::string first = at + (std::string(wrong).ends_with(R"("tier":7)") ? "tier" : "event_type") + "\"] ";
     BOOST_TEST(places == first + at + R"(entries",0,"key"] )" + at + R"(entries",1,"size_bytes"] )" + at + R"(entries",2] )", wrong);
