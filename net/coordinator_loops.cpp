@@ -10,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "net/log.hpp"
+#include "net/thrown_reason.hpp"
 
 namespace kvc::net {
 
@@ -37,14 +38,7 @@ void tell_failed_round(std::string_view loop, const std::exception_ptr& failure,
   const auto times = news.on_shortage(std::chrono::steady_clock::now());
   if (!times) return;
   try {
-    std::string reason = "unknown";
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::exception& thrown) {
-      reason = thrown.what();
-    } catch (...) {
-    }
-    log::error(log::module::fleet, "a round failed", {{"loop", loop}, {"times", *times}, {"reason", reason}});
+    log::error(log::module::fleet, "a round failed", {{"loop", loop}, {"times", *times}, {"reason", reason_of(failure)}});
   } catch (...) {
     // There is no memory for a line: the next one may have some.
   }

@@ -21,6 +21,7 @@
 #include "net/recipe_task.hpp"
 #include "net/stand_still.hpp"
 #include "net/stream_listener.hpp"
+#include "net/thrown_reason.hpp"
 
 namespace kvc::net {
 namespace {
@@ -63,16 +64,6 @@ bool stands_in_the_way(const service_info& old, const core::registration& wanted
 
 std::string key_text(const core::worker_key& key) {
   return key.instance + "|" + key.tenant + "|" + std::to_string(key.rank.get());
-}
-
-std::string reason_of(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "not a standard exception";
-  }
 }
 
 /// A line that there may be no memory for: what has been done must not be taken for undone because of it.

@@ -71,10 +71,6 @@ asio::awaitable<error_code> stopped() {
   co_return asked.cancelled() == asio::cancellation_type::none ? error_code() : error_code(asio::error::operation_aborted);
 }
 
-}  // namespace
-
-namespace {
-
 /// A connection and what has come over it. A new one each time: what is being sent over one that was given up ends by itself, and over
 /// nothing else.
 struct connection {

@@ -18,6 +18,7 @@
 
 #include "core/text_spread.hpp"
 #include "net/log.hpp"
+#include "net/thrown_reason.hpp"
 
 namespace kvc::net {
 namespace {
@@ -60,16 +61,6 @@ asio::awaitable<moved> promote_by(store_executor& by, const promotion_order& ord
     made.thrown = std::current_exception();
   }
   co_return made;
-}
-
-std::string reason_of(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "not a standard exception";
-  }
 }
 
 }  // namespace
