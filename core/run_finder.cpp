@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include "core/arena.hpp"
@@ -44,15 +43,24 @@ std::size_t line_of(std::uint64_t hash) noexcept { return (hash & low_mask) * li
 std::size_t next_line(std::size_t at) noexcept { return at + 1 == lines ? 0 : at + 1; }
 
 constexpr std::size_t hint_unit = 64;  ///< bytes; a line
-constexpr unsigned hinted_lines = 4;   ///< of a column, asked for at once: its head and 31 hashes. The CPU goes on by itself.
+constexpr unsigned hinted_lines = 4;   ///< of any column, asked for at once: its head and 31 hashes
+constexpr unsigned hinted_step = 4;    ///< more lines of a column for each step of its hint's length; the CPU goes on by itself
+constexpr unsigned length_bits = 3;    ///< of a hint, for its length in steps; the others are the distance
+constexpr std::uint32_t most_steps = (1U << length_bits) - 1;
 
-/// Where the column of a run stands, in lines from the run; 0 where that is too far.
+/// Where the column of a run stands, in lines from the run, and how many steps more than `hinted_lines` its hashes take; 0 where that is
+/// too far.
 std::uint32_t hint_of(const run& whose) noexcept {
   const auto line_number = [](const void* address) {
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / hint_unit);
   };
-  const std::int64_t lines_behind = line_number(whose.column.load(std::memory_order_relaxed)) - line_number(&whose);
-  return std::in_range<std::int32_t>(lines_behind) ? static_cast<std::uint32_t>(lines_behind) : 0;
+  const run_column* const column = whose.column.load(std::memory_order_relaxed);
+  const std::int64_t lines_behind = line_number(column) - line_number(&whose);
+  constexpr std::int64_t farthest = std::int64_t{1} << (31 - length_bits);
+  if (lines_behind < -farthest || lines_behind >= farthest) return 0;
+  const std::size_t column_lines = (sizeof(run_column) + column->capacity * sizeof(std::uint64_t)) / hint_unit + 1;
+  const std::size_t steps = column_lines <= hinted_lines ? 0 : (column_lines - hinted_lines + hinted_step - 1) / hinted_step;
+  return static_cast<std::uint32_t>(lines_behind) << length_bits | static_cast<std::uint32_t>(std::min<std::size_t>(steps, most_steps));
 }
 
 struct alignas(64) line {
@@ -67,10 +75,13 @@ struct alignas(64) line {
   /// Brings near what a reader of `which` will look at, whose entry is or just was the one at `way`.
   void approach(std::size_t way, const run* which) const noexcept {
     which->prefetch();
-    const auto lines_behind = static_cast<std::int32_t>(hints[way].load(std::memory_order_relaxed));
+    const std::uint32_t hint = hints[way].load(std::memory_order_relaxed);
+    const auto lines_behind = std::int64_t{static_cast<std::int32_t>(hint)} >> length_bits;
     const std::uintptr_t column =
-        reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(std::int64_t{lines_behind} * std::int64_t{hint_unit});
+        reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(lines_behind * std::int64_t{hint_unit});
     for (unsigned i = 0; i < hinted_lines; ++i) bring_near(reinterpret_cast<const void*>(column + i * hint_unit));
+    const unsigned all = hinted_lines + (hint & most_steps) * hinted_step;
+    for (unsigned i = hinted_lines; i < all; ++i) bring_within_reach(reinterpret_cast<const void*>(column + i * hint_unit));
   }
 };
 
