@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace kvc::core {
 
@@ -25,7 +26,8 @@ inline constexpr std::uint32_t blocks_per_digest = 256;
 /// The same by plain code, slowly: what the fast one is tested against.
 [[nodiscard]] std::uint64_t column_digest_scalar(const std::uint64_t* locals) noexcept;
 
-/// How many of `count` digests, from the first, are those of `hashes`, which has `count * blocks_per_digest` elements. Pure; any lane.
-[[nodiscard]] std::size_t common_digests(const std::uint64_t* digests, const std::uint64_t* hashes, std::size_t count) noexcept;
+/// How many of the `digests`, from the first, are those of `hashes`, which has at least as many whole stretches; what it has behind those
+/// is asked for meanwhile, as it will be looked at next. Pure; any lane.
+[[nodiscard]] std::size_t common_digests(std::span<const std::uint64_t> digests, std::span<const std::uint64_t> hashes) noexcept;
 
 }  // namespace kvc::core

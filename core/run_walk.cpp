@@ -2,11 +2,18 @@
 
 namespace kvc::core {
 
-std::size_t local_walk::common_by_digests(const run_column& column, const std::uint64_t* rest, std::size_t longest) noexcept {
+std::size_t local_walk::common_by_digests(const run& in, const run_column& column, std::span<const std::uint64_t> rest,
+                                          std::size_t longest) noexcept {
   // A query that leaves the run before its first digest is met often, and one look at the last block of that tells mostly.
   constexpr std::size_t last = blocks_per_digest - 1;
   if (!digests_pay() || column.locals()[last] != rest[last]) return 0;
-  return common_digests(column.digests(), rest, longest / blocks_per_digest) * blocks_per_digest;
+  // What comes after the comparison, which takes long enough to hide them: the cells, and the mark that a following run is found by.
+  if (const cell_chunk* const more = in.more.load(std::memory_order_acquire); more != nullptr) {
+    bring_near(more);
+    bring_near(more->sparse() + 8);
+  }
+  bring_near(column.mark_at(marks_of(static_cast<std::uint32_t>(longest)) - 1));
+  return common_digests({column.digests(), longest / blocks_per_digest}, rest) * blocks_per_digest;
 }
 
 std::uint32_t sequence_walk::common(const run& in, const run_column& column, std::size_t at) const {

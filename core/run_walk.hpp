@@ -48,14 +48,14 @@ class local_walk {
     return roll(seq_hash_in(*from.column, from.in->first_hash, from.length - 1, seed_), query_[at], seed_);
   }
   /// How many blocks of a run, from its first, the query has from `at` on.
-  [[nodiscard]] std::uint32_t common(const run&, const run_column& column, std::size_t at) const noexcept {
+  [[nodiscard]] std::uint32_t common(const run& in, const run_column& column, std::size_t at) const noexcept {
     const std::size_t length = column.length.load(std::memory_order_acquire);
     // What follows a divergence is found by rolling from the mark before it; of all but long runs, the marks are one line.
     bring_near(column.marks());
-    const auto* rest = reinterpret_cast<const std::uint64_t*>(query_.data()) + at;
-    const std::size_t longest = std::min(length, query_.size() - at);
-    const std::size_t same = longest < least_for_digests ? 0 : common_by_digests(column, rest, longest);
-    return static_cast<std::uint32_t>(same + common_prefix(column.locals() + same, rest + same, longest - same));
+    const std::span rest(reinterpret_cast<const std::uint64_t*>(query_.data()) + at, query_.size() - at);
+    const std::size_t longest = std::min(length, rest.size());
+    const std::size_t same = longest < least_for_digests ? 0 : common_by_digests(in, column, rest, longest);
+    return static_cast<std::uint32_t>(same + common_prefix(column.locals() + same, rest.data() + same, longest - same));
   }
   /// The sequence hash of block `at`; to be asked for every block in order, from 0.
   [[nodiscard]] seq_hash next(std::size_t at) {
@@ -66,8 +66,10 @@ class local_walk {
  private:
   static constexpr std::size_t least_for_digests = 2 * blocks_per_digest;  ///< of fewer blocks the digests save no time
 
-  /// The blocks from the first on that are common, in whole digests; none where digests do not pay.
-  [[nodiscard]] static std::size_t common_by_digests(const run_column& column, const std::uint64_t* rest, std::size_t longest) noexcept;
+  /// The blocks from the first on that are common, in whole digests; none where digests do not pay. `rest` is what is left of the question,
+  /// of which at most `longest` blocks are in the column.
+  [[nodiscard]] static std::size_t common_by_digests(const run& in, const run_column& column, std::span<const std::uint64_t> rest,
+                                                     std::size_t longest) noexcept;
 
   std::span<const local_hash> query_;
   std::uint64_t seed_;
