@@ -49,12 +49,13 @@ constexpr unsigned length_bits = 3;    ///< of a hint, for its length in steps; 
 constexpr std::uint32_t most_steps = (1U << length_bits) - 1;
 
 /// Where the column of a run stands, in lines from the run, and how many steps more than `hinted_lines` its hashes take; 0 where that is
-/// too far.
+/// too far, and where there is none.
 std::uint32_t hint_of(const run& whose) noexcept {
   const auto line_number = [](const void* address) {
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / hint_unit);
   };
   const run_column* const column = whose.column.load(std::memory_order_relaxed);
+  if (column == nullptr) return 0;
   const std::int64_t lines_behind = line_number(column) - line_number(&whose);
   constexpr std::int64_t farthest = std::int64_t{1} << (31 - length_bits);
   if (lines_behind < -farthest || lines_behind >= farthest) return 0;

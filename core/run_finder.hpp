@@ -56,7 +56,8 @@ class run_finder {
   void expect(std::uint64_t first) const noexcept;
   /// Brings near what `add` and `remove` will need as well. Inside a quiescent scope.
   void expect_change(std::uint64_t first) const noexcept;
-  /// Enters `fresh` under its first hash, unless a live run is there already. Answers the one that is there afterwards.
+  /// Enters `fresh` under its first hash, unless a live run is there already. Answers the one that is there afterwards. A column of it, if
+  /// there is one, is looked at for its capacity.
   run* add(run* fresh);
   /// Takes a run out, unless another one stands in its place.
   void remove(const run* gone);

@@ -1,13 +1,17 @@
 #include "core/run_finder.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <random>
 #include <set>
 #include <thread>
@@ -46,6 +50,24 @@ struct plain_overflow final : core::run_overflow {
   }
 
   std::map<std::uint64_t, run*> all;
+};
+
+/// Addresses whose memory comes when it is touched.
+class reserved_memory {
+ public:
+  explicit reserved_memory(std::size_t bytes)
+      : bytes_(bytes), start_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    BOOST_REQUIRE(start_ != MAP_FAILED);
+  }
+  ~reserved_memory() { ::munmap(start_, bytes_); }
+  reserved_memory(const reserved_memory&) = delete;
+  reserved_memory& operator=(const reserved_memory&) = delete;
+
+  [[nodiscard]] void* at(std::size_t offset) const noexcept { return static_cast<std::byte*>(start_) + offset; }
+
+ private:
+  std::size_t bytes_;
+  void* start_;
 };
 
 std::set<const run*> listed(const core::run_finder& of) {
@@ -277,24 +299,34 @@ BOOST_AUTO_TEST_CASE(who_stays_is_found_while_lanes_fill_and_empty_it) {
 }
 
 BOOST_AUTO_TEST_CASE(where_a_column_stands_is_a_hint_that_nobody_looks_at) {
+  // Columns near and far, on both sides of the run, and beyond what a hint can say (16 GiB), in memory of which hardly any is touched.
+  constexpr std::size_t half = std::size_t{1} << 35;
+  const reserved_memory all(2 * half);
   const core::quiescent_scope working;
   plain_overflow overflow;
   core::run_finder finder(overflow);
-  std::vector<std::unique_ptr<run>> there;
-  for (std::uint64_t i = 1; i <= 500; ++i) there.push_back(run_at(i));
-  // Columns near and far, where nothing is, on both sides of the run, and beyond what a hint can say.
-  const auto move_column = [](run& of, std::uint64_t by) {
-    of.column.store(reinterpret_cast<core::run_column*>(reinterpret_cast<std::uintptr_t>(&of) + by), std::memory_order_relaxed);
+  std::vector<run*> there;
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    there.push_back(new (all.at(half + i * sizeof(run))) run());
+    there.back()->first_hash = seq_hash{i};
+    there.back()->pins.store(run::one_user);
+  }
+  const auto move_column = [&](std::size_t which, std::size_t shift) {
+    const std::size_t by = std::size_t{64} << shift % 29;
+    const std::size_t from = half + (which + 1) * sizeof(run);
+    auto* const column = static_cast<core::run_column*>(all.at(which % 2 == 0 ? from + by : from - by));
+    if (by > 2 * there.size() * sizeof(run)) column->capacity = static_cast<std::uint16_t>(which * 9 % 4'096);
+    there[which]->column.store(column, std::memory_order_relaxed);
   };
   for (std::size_t i = 0; i < there.size(); ++i) {
-    move_column(*there[i], (i % 2 == 0 ? 1 : -1) * (std::uint64_t{64} << i % 50));
-    if (i % 3 != 0) finder.add(there[i].get());
+    if (i % 7 != 0) move_column(i, i);
+    if (i % 3 != 0) finder.add(there[i]);
   }
   for (std::size_t i = 0; i < there.size(); ++i) {
-    move_column(*there[i], std::uint64_t{64} << (i + 25) % 50);
+    move_column(i, i + 13);
     finder.note_column(*there[i]);  // of runs that are not there, too
   }
-  for (std::size_t i = 0; i < there.size(); ++i) BOOST_REQUIRE(finder.find(i + 1) == (i % 3 != 0 ? there[i].get() : nullptr));
+  for (std::size_t i = 0; i < there.size(); ++i) BOOST_REQUIRE(finder.find(i + 1) == (i % 3 != 0 ? there[i] : nullptr));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
