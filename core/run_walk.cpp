@@ -8,10 +8,7 @@ std::size_t local_walk::common_by_digests(const run& in, const run_column& colum
   constexpr std::size_t last = blocks_per_digest - 1;
   if (!digests_pay() || column.locals()[last] != rest[last]) return 0;
   // What comes after the comparison, which takes long enough to hide them: the cells, and the mark that a following run is found by.
-  if (const cell_chunk* const more = in.more.load(std::memory_order_acquire); more != nullptr) {
-    bring_near(more);
-    bring_near(more->sparse() + 8);
-  }
+  bring_near(in.more.load(std::memory_order_acquire));  // null does no harm
   bring_near(column.mark_at(marks_of(static_cast<std::uint32_t>(longest)) - 1));
   return common_digests({column.digests(), longest / blocks_per_digest}, rest) * blocks_per_digest;
 }

@@ -66,8 +66,8 @@ class local_walk {
  private:
   static constexpr std::size_t least_for_digests = 2 * blocks_per_digest;  ///< of fewer blocks the digests save no time
 
-  /// The blocks from the first on that are common, in whole digests; none where digests do not pay. `rest` is what is left of the question,
-  /// of which at most `longest` blocks are in the column.
+  /// The blocks from the first on that are common, in whole digests; none where digests do not pay. `rest` is what is left of the query, of
+  /// which at most `longest` blocks are in the column.
   [[nodiscard]] static std::size_t common_by_digests(const run& in, const run_column& column, std::span<const std::uint64_t> rest,
                                                      std::size_t longest) noexcept;
 
