@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/cell_sweep.hpp"
+#include "core/run_hint.hpp"
 
 namespace kvc::core {
 namespace {
@@ -209,6 +210,7 @@ void level_walk::run(const run_store& runs, const Walk& query, match_levels& out
       const std::size_t end = at + here.length;
       next.reset();
       if (end < query.size() && query.may_continue(here, end)) {
+        approach_heir(*here.in);  // its lines come while the finder's does
         next = query.behind(here, end);
         runs.directory().expect(*next);
       }

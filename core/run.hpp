@@ -168,14 +168,14 @@ class spin_lock {
 
 /// A run. Identity (parent, offset, first block) never changes; the column grows at its end only; nothing ever splits it.
 ///
-/// Who writes what: `pins` by anyone; cells by the lane that owns the worker of their slot; the column, the list of chunks and the list of
-/// `held_bits` under `lock`; readers write nothing but marks, each once and whoever needs it first, and `recency`, once per round, and only
-/// where there is a byte budget. A run with no pin left is dead: it is taken out of the directory and retired.
+/// Who writes what: `pins` and `heir` by any writer; cells by the lane that owns the worker of their slot; the column, the list of chunks
+/// and the list of `held_bits` under `lock`; readers write nothing but marks, each once and whoever needs it first, and `recency`, once per
+/// round, and only where there is a byte budget. A run with no pin left is dead: it is taken out of the directory and retired.
 ///
 /// Layout: the first line is what every reader needs, the second the first cells and what writers need; behind them, in the same piece of
 /// memory, stands the first column, so that a reader who has just learned the address of a run can fetch all of it at once.
 struct alignas(64) run {
-  static constexpr std::size_t inline_cells = 8;
+  static constexpr std::size_t inline_cells = 7;
 
   std::atomic<run_column*> column{nullptr};
   run* parent = nullptr;                      ///< null: starts at position 0
@@ -190,13 +190,14 @@ struct alignas(64) run {
   std::atomic<std::uint32_t> children{0};     ///< runs behind blocks of this one; each is a user as well
 
   std::array<sparse_cell, inline_cells> cells{};
+  mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
+  std::atomic<std::uint64_t> heir{0};         ///< which child came last: a `heir_hint`
   std::atomic<std::uint64_t> pins{0};         ///< see `one_user` and `one_visit`
   spin_lock lock;
   std::atomic<bool> is_being_cut{false};      ///< written under lock; see run_store::try_cut
   bool has_tail_children = false;             ///< a child may stand behind the last block; under lock
-  std::uint32_t free_cells = inline_cells;    ///< sparse ones; under lock
-  std::uint32_t bytes = 0;                    ///< of the piece of memory, first column included
-  mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
+  std::uint16_t free_cells = inline_cells;    ///< sparse ones; under lock
+  std::uint16_t own_lines = 0;                ///< of the piece of memory, first column included
   /// Of one of its holders, who needs no map entry to find his holding: worker << 32 | number of the holding + 1; 0: of nobody. Written by
   /// the lane of that worker, taken by whoever finds it free.
   std::atomic<std::uint64_t> found_here{0};
@@ -206,6 +207,7 @@ struct alignas(64) run {
   /// In `recency`: the run is to be evicted by everyone who holds it; below it stands the round of its last use.
   static constexpr std::uint32_t condemned = 0x8000'0000;
 
+  [[nodiscard]] std::size_t bytes() const noexcept { return std::size_t{own_lines} * 64; }
   [[nodiscard]] run_column* first_column() noexcept { return reinterpret_cast<run_column*>(this + 1); }
 
   /// The blocks that may be read.

@@ -1,5 +1,6 @@
 // The cells of runs, and the bits of those that have holes: how run_store gives them out and takes them back.
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <new>
 
@@ -17,6 +18,8 @@ bool is_time_for_dense(std::uint32_t sparse_cells, std::uint32_t slots) noexcept
   constexpr std::uint32_t by_size = 8;  // two bytes per slot beside twelve per sparse cell; dense ones may take a third more
   constexpr std::uint32_t by_time = 32;
   constexpr std::uint32_t fewest_by_time = 32;
+  // Sparse ones are four times as many after each chunk of them, so this bounds how many a run has.
+  static_assert(max_slots / by_time * 4 <= std::numeric_limits<decltype(run::free_cells)>::max());
   return sparse_cells * by_size >= slots || (sparse_cells >= fewest_by_time && sparse_cells * by_time >= slots);
 }
 
@@ -43,7 +46,8 @@ cell_chunk* run_store::add_chunk(run& in, std::uint32_t sparse_cells, std::uint3
   }
   const bool is_dense = dense_end != 0 || is_time_for_dense(sparse_cells, slots);
   const std::uint32_t first = is_dense ? dense_end : 0;
-  const std::uint32_t count = is_dense ? (std::max(slot + 1, slots + slots / 8) - first + 63) / 64 * 64 : std::min(sparse_cells * 3, max_slots);
+  const std::uint32_t sparse = (sparse_cells * 4 + 31) / 32 * 32 - sparse_cells;  // four times as many in all, from 32 on
+  const std::uint32_t count = is_dense ? (std::max(slot + 1, slots + slots / 8) - first + 63) / 64 * 64 : std::min(sparse, max_slots);
   const std::size_t bytes = cell_chunk::bytes_for(count, is_dense);
   auto* chunk = new (arena_take(arena_kind::cells, bytes)) cell_chunk;
   chunk->count = count;
@@ -53,7 +57,7 @@ cell_chunk* run_store::add_chunk(run& in, std::uint32_t sparse_cells, std::uint3
     for (std::uint32_t i = 0; i < count; ++i) new (&chunk->dense()[i]) dense_cell(0);
   } else {
     for (std::uint32_t i = 0; i < count; ++i) new (&chunk->sparse()[i]) sparse_cell(0);
-    in.free_cells += count;
+    in.free_cells = static_cast<std::uint16_t>(in.free_cells + count);
   }
   bytes_.add(bytes);
   end->store(chunk, std::memory_order_release);

@@ -11,7 +11,7 @@
 #include "core/bring_near.hpp"
 #include "core/mixed_bits.hpp"
 #include "core/quiescence.hpp"
-#include "core/run.hpp"
+#include "core/run_hint.hpp"
 #include "core/spread.hpp"
 
 namespace kvc::core {
@@ -42,31 +42,9 @@ run* run_of(std::uint64_t entry) noexcept { return reinterpret_cast<run*>(entry 
 std::size_t line_of(std::uint64_t hash) noexcept { return (hash & low_mask) * lines / (low_mask + 1); }
 std::size_t next_line(std::size_t at) noexcept { return at + 1 == lines ? 0 : at + 1; }
 
-constexpr std::size_t hint_unit = 64;  ///< bytes; a line
-constexpr unsigned hinted_lines = 4;   ///< of any column, asked for at once: its head and 31 hashes
-constexpr unsigned hinted_step = 4;    ///< more lines of a column for each step of its hint's length; the CPU goes on by itself
-constexpr unsigned length_bits = 3;    ///< of a hint, for its length in steps; the others are the distance
-constexpr std::uint32_t most_steps = (1U << length_bits) - 1;
-
-/// Where the column of a run stands, in lines from the run, and how many steps more than `hinted_lines` its hashes take; 0 where that is
-/// too far, and where there is none.
-std::uint32_t hint_of(const run& whose) noexcept {
-  const auto line_number = [](const void* address) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / hint_unit);
-  };
-  const run_column* const column = whose.column.load(std::memory_order_relaxed);
-  if (column == nullptr) return 0;
-  const std::int64_t lines_behind = line_number(column) - line_number(&whose);
-  constexpr std::int64_t farthest = std::int64_t{1} << (31 - length_bits);
-  if (lines_behind < -farthest || lines_behind >= farthest) return 0;
-  const std::size_t column_lines = (sizeof(run_column) + column->capacity * sizeof(std::uint64_t)) / hint_unit + 1;
-  const std::size_t steps = column_lines <= hinted_lines ? 0 : (column_lines - hinted_lines + hinted_step - 1) / hinted_step;
-  return static_cast<std::uint32_t>(lines_behind) << length_bits | static_cast<std::uint32_t>(std::min<std::size_t>(steps, most_steps));
-}
-
 struct alignas(64) line {
   std::array<std::atomic<std::uint64_t>, ways> entries{};
-  std::array<std::atomic<std::uint32_t>, ways> hints{};  ///< see hint_of; may be out of date, and is asked for, never looked at
+  std::array<std::atomic<std::uint32_t>, ways> hints{};  ///< a `column_hint` each
   std::atomic<std::uint32_t> passed_on{0};               ///< entries that found this line full and went on to a later one
 
   void put(std::size_t way, std::uint64_t entry, std::uint32_t hint) noexcept {
@@ -75,14 +53,7 @@ struct alignas(64) line {
   }
   /// Brings near what a reader of `which` will look at, whose entry is or just was the one at `way`.
   void approach(std::size_t way, const run* which) const noexcept {
-    which->prefetch();
-    const std::uint32_t hint = hints[way].load(std::memory_order_relaxed);
-    const auto lines_behind = std::int64_t{static_cast<std::int32_t>(hint)} >> length_bits;
-    const std::uintptr_t column =
-        reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(lines_behind * std::int64_t{hint_unit});
-    for (unsigned i = 0; i < hinted_lines; ++i) bring_near(reinterpret_cast<const void*>(column + i * hint_unit));
-    const unsigned all = hinted_lines + (hint & most_steps) * hinted_step;
-    for (unsigned i = hinted_lines; i < all; ++i) bring_within_reach(reinterpret_cast<const void*>(column + i * hint_unit));
+    column_hint(hints[way].load(std::memory_order_relaxed)).approach(which);
   }
 };
 
@@ -314,7 +285,7 @@ run* run_finder::add(run* fresh) {
   if (const auto [at, way] = into.locate_first(first, hash); at != lines) {
     run* const there = run_of(into.all[at].entries[way].load(std::memory_order_relaxed));
     if (!there->is_dead()) return there;
-    into.all[at].put(way, entry_of(fresh, hash), hint_of(*fresh));
+    into.all[at].put(way, entry_of(fresh, hash), column_hint::of(*fresh).bits());
     return fresh;
   }
   if (run* const there = is_partial() ? overflow_.find(first) : nullptr; there != nullptr) {
@@ -323,7 +294,7 @@ run* run_finder::add(run* fresh) {
     return fresh;
   }
   if (into.used < lines * ways) {
-    into.put(entry_of(fresh, hash), hint_of(*fresh), hash);
+    into.put(entry_of(fresh, hash), column_hint::of(*fresh).bits(), hash);
   } else {
     is_partial_.store(true, std::memory_order_release);  // first: who finds nothing here looks there from now on
     overflow_.put(fresh);
@@ -358,7 +329,7 @@ void run_finder::note_column(const run& of) noexcept {
   const std::uint64_t hash = spread_first(of.first_hash.get());
   segment& in = *index_.load(std::memory_order_acquire)->at(hash).load(std::memory_order_acquire);
   const auto [at, way] = in.locate(entry_of(&of, hash), hash);
-  if (at != lines) in.all[at].hints[way].store(hint_of(of), std::memory_order_relaxed);
+  if (at != lines) in.all[at].hints[way].store(column_hint::of(of).bits(), std::memory_order_relaxed);
 }
 
 std::size_t run_finder::bytes() const noexcept {

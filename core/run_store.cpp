@@ -11,6 +11,7 @@
 #include "core/cell_sweep.hpp"
 #include "core/hash_compare.hpp"
 #include "core/quiescence.hpp"
+#include "core/run_hint.hpp"
 #include "core/run_visits.hpp"
 
 namespace kvc::core {
@@ -67,10 +68,12 @@ column_room new_column(std::uint32_t capacity) {
   return made;
 }
 
+heir_hint heir_of(const run& parent) noexcept { return heir_hint(parent.heir.load(std::memory_order_relaxed)); }
+
 void free_chunk(void* chunk) { arena_give(arena_kind::cells, chunk, static_cast<cell_chunk*>(chunk)->bytes()); }
 void free_whole_run(void* dead) {
   auto* const gone = static_cast<run*>(dead);
-  const std::uint32_t bytes = gone->bytes;
+  const std::size_t bytes = gone->bytes();
   gone->~run();
   arena_give(arena_kind::runs, gone, bytes);
 }
@@ -107,7 +110,7 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   if (count > capacity) wide = new_column(rounded(count + room_behind(count)));
   auto* made = new (arena_take(arena_kind::runs, bytes)) run;
   bytes_.add(bytes);
-  made->bytes = bytes;
+  made->own_lines = static_cast<std::uint16_t>(bytes / 64);
   made->pins.store(run::one_visit, std::memory_order_relaxed);
   made->parent = behind.in;
   made->parent_offset = static_cast<std::uint16_t>(behind.offset);
@@ -128,18 +131,33 @@ run* run_store::make_run(run_place behind, seq_hash first, std::span<const local
   return made;
 }
 
+/// A child has come to `parent`.
+void run_store::note_heir(run& parent, const run& child) noexcept {
+  if (parent.children.load(std::memory_order_relaxed) > heir_hint::most_children) return;
+  parent.heir.store(heir_hint::of(parent, child).bits(), std::memory_order_relaxed);
+}
+
+/// A run has another column now, and whoever leads to the run is to lead there.
+void run_store::note_column(const run& of) noexcept {
+  directory_.note_column(of);
+  run* const parent = of.parent;
+  if (parent == nullptr || !heir_of(*parent).is_of(*parent, of)) return;
+  parent->heir.store(heir_hint::of(*parent, of).bits(), std::memory_order_relaxed);
+}
+
 void run_store::append(run& in, std::span<const local_hash> locals) {
   run_column* column = in.column.load(std::memory_order_relaxed);
   const std::uint32_t length = column->length.load(std::memory_order_relaxed);
   const std::uint32_t wanted = length + narrow(locals.size());
   if (wanted > column->capacity) {
     directory_.expect(in.first_hash);  // for `note_column` below
+    if (in.parent != nullptr) bring_near(&in.parent->heir);
     run_column* wider = count_column(new_column(rounded(std::max(wanted, length + length / 4))).release());
     copy_blocks(*column, length, *wider);
     fill(*wider, length, locals);
     wider->length.store(wanted, std::memory_order_relaxed);
     in.column.store(wider, std::memory_order_release);
-    directory_.note_column(in);
+    note_column(in);
     drop_column(in, column);
   } else {
     fill(*column, length, locals);
@@ -182,7 +200,10 @@ run_stretch run_store::hang(run_place behind, seq_hash first, std::span<const lo
     run* fresh = make_run(behind, first, locals);
     if (behind.in != nullptr) note_child(*behind.in, behind.offset, locals[0].get());
     const std::uint32_t count = fresh->column.load(std::memory_order_relaxed)->length.load(std::memory_order_relaxed);
-    if (enter(fresh)) return {fresh, 0, count};
+    if (enter(fresh)) {
+      if (behind.in != nullptr) note_heir(*behind.in, *fresh);
+      return {fresh, 0, count};
+    }
   }
 }
 
@@ -256,7 +277,7 @@ void run_store::expect_end(const run& in) const noexcept {
 
 std::size_t run_store::bytes_of(run& in) noexcept {
   const run_column* const column = in.column.load(std::memory_order_acquire);
-  std::size_t bytes = in.bytes + directory_bytes_per_run;
+  std::size_t bytes = in.bytes() + directory_bytes_per_run;
   if (column != in.first_column()) bytes += run_column::bytes_for(column->capacity);
   for (const cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
     bytes += chunk->bytes();
@@ -270,8 +291,11 @@ std::size_t run_store::bytes_in_use() const noexcept {
 
 void run_store::free_run(run* gone) {
   run_column* column = gone->column.load(std::memory_order_relaxed);
-  std::size_t bytes = gone->bytes;
-  if (gone->parent != nullptr) gone->parent->children.fetch_sub(1, std::memory_order_acq_rel);  // pinned by this run until its caller ends that
+  std::size_t bytes = gone->bytes();
+  if (run* const parent = gone->parent; parent != nullptr) {  // pinned by this run until its caller ends that
+    parent->children.fetch_sub(1, std::memory_order_acq_rel);
+    if (heir_of(*parent).is_of(*parent, *gone)) parent->heir.store(0, std::memory_order_relaxed);
+  }
   blocks_.subtract(column->length.load(std::memory_order_relaxed));
   for (cell_chunk* chunk = gone->more.load(std::memory_order_relaxed); chunk != nullptr;) {
     bytes += chunk->bytes();
@@ -329,6 +353,7 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
     note_child(in, length - 1, tail[0].get());
     is_free = enter(child);  // else see `follow`: another prefix with the same hash
     if (is_free) {
+      note_heir(in, *child);
       try {
         move.before(child);
       } catch (...) {
@@ -346,7 +371,7 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
     in.column.store(shorter, std::memory_order_release);
     in.cuts.fetch_add(1, std::memory_order_release);  // after the column: who has read the new count compares the new column
     in.has_tail_children = in.child_end.load(std::memory_order_acquire) == length;
-    directory_.note_column(in);
+    note_column(in);
     blocks_.subtract(old_length - length);
     if (slot != no_slot) move.after();
     drop_column(in, old);

@@ -118,6 +118,8 @@ class run_store {
   [[nodiscard]] bool cut(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move);
   [[nodiscard]] run_column* count_column(run_column* made);
   void drop_column(run& in, run_column* column);
+  static void note_heir(run& parent, const run& child) noexcept;
+  void note_column(const run& of) noexcept;
   void free_run(run* gone);
   void unpin(run* in, std::uint64_t pin);
   static void free_bits(void* bits);

@@ -12,6 +12,7 @@
 #include "core/hash_compare.hpp"
 #include "core/run.hpp"
 #include "core/run_directory.hpp"
+#include "core/run_hint.hpp"
 
 namespace kvc::core {
 
@@ -110,7 +111,10 @@ template <class Walk>
 template <class Walk>
 [[nodiscard]] bool next_segment(const run_directory& directory, const Walk& query, const run_segment& from, std::size_t at,
                                 run_segment& found) {
-  if (from.in != nullptr && !query.may_continue(from, at)) return false;
+  if (from.in != nullptr) {
+    if (!query.may_continue(from, at)) return false;
+    approach_heir(*from.in);
+  }
   return find_segment(directory, query, from, at, from.in == nullptr ? query.first() : query.behind(from, at), found);
 }
 
