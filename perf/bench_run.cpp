@@ -29,6 +29,11 @@ void add_yardstick(bench_report& report) {
   add_ratio(report, "event_touches", "event_ns_per_block", "touch512");
   add_ratio(report, "query_mean_misses", "query_ns_mean", "miss");
   add_ratio(report, "query_p99_misses", "query_ns_p99", "miss");
+  // What a question out of cache waits for is its own bytes: in comparisons of as many hashes as it has, the figure carries over.
+  if (const auto hashes = report.find("deep_hashes"); hashes && machine.compare_cold > 0) {
+    report.add("deep_cold_compare_ns", *hashes * machine.compare_cold);
+    add_ratio(report, "deep_cold_compares", "deep_cold_ns_mean", "deep_cold_compare_ns");
+  }
 }
 
 bench_report run_job(const bench_job& job) {

@@ -84,12 +84,14 @@ double time_queries(const Design& fleet, const std::vector<const bench_chain*>& 
 template <drivable Design>
 void query_deep(const bench_setup& setup, bench_report& report) {
   const std::size_t chains = setup.design == bench_design::runs ? 256 : 64;
+  constexpr std::size_t depth = 16'384;
   Design fleet(16, 1, setup);
   std::vector<bench_chain> all;
   for (std::size_t i = 0; i < chains; ++i) {
-    all.push_back(make_chain(16'384, 100 + i));
-    for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, all.back(), 0, 16'384);
+    all.push_back(make_chain(depth, 100 + i));
+    for (std::uint32_t worker = 0; worker < 16; ++worker) store_part(fleet, worker, all.back(), 0, depth);
   }
+  report.add("deep_hashes", static_cast<double>(depth));
   std::vector<const bench_chain*> each;
   for (const bench_chain& one : all) each.push_back(&one);
   time_queries(fleet, {&all[0]}, 2'000, "deep_hot_ns", report);
