@@ -9,8 +9,7 @@ namespace kvc::core {
 name_table::name_table() = default;
 name_table::~name_table() = default;
 
-/// Segments come from huge pages, those of a large table side by side: every key touches another one, and much of the cost would be address
-/// translation; and what the heap takes new memory for waits for the system page by page, in the middle of an event.
+/// Segments of a large table come from huge pages: every key touches another one, and much of the cost would be address translation.
 std::uint64_t name_table::new_segment(unsigned bits, std::uint32_t prefix) {
   const std::size_t number = counts_.size();
   segment* made = nullptr;
@@ -30,13 +29,7 @@ std::uint64_t name_table::new_segment(unsigned bits, std::uint32_t prefix) {
 /// Memory for the next segment, all or nothing.
 name_table::segment* name_table::room_for_segment(std::size_t number) {
   if (number < small_table) {
-    first_segments_.emplace_back();  // before there is anything that could be lost
-    try {
-      first_segments_.back().reset(new (arena_take(arena_kind::names, sizeof(segment))) segment());
-    } catch (...) {
-      first_segments_.pop_back();
-      throw;
-    }
+    first_segments_.push_back(std::make_unique<segment>());
     return first_segments_.back().get();
   }
   constexpr std::size_t per_page = large_page_bytes / sizeof(segment);

@@ -319,11 +319,8 @@ class name_table {
   list<segment_count> counts_;            ///< by number of the segment
   list<std::uint32_t> prefixes_;          ///< by number: the leading bits that its entries share
   std::array<std::uint32_t, most_bits + 1> with_bits_{};  ///< how many segments share so many bits
-  struct segment_end {
-    void operator()(segment* gone) const noexcept { arena_give(arena_kind::names, gone, sizeof(segment)); }
-  };
-  std::vector<std::unique_ptr<segment, segment_end>> first_segments_;  ///< of a small table
-  std::vector<large_page> pages_;                                      ///< of a large one
+  std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
+  std::vector<large_page> pages_;                         ///< of a large one
   std::size_t size_ = 0;
 };
 
