@@ -1,5 +1,6 @@
 // kv-conductor-bench: measures the service and its parts, makes workload files, and reports; one command for each.
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -69,13 +70,19 @@ int run_index(const index_plan& plan) {
       summary->json({{"mode", std::string(plan.mode->name)}, {"design", std::string(to_string(plan.setup.design))}, {"file", plan.file}}));
 }
 
+/// A number that somebody has typed, in as few digits: shares of a CPU are less than what rounded figures tell.
+std::string as_given(double number) {
+  std::array<char, 32> text{};  // the longest double takes 24
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
 int run_index_table(const table_plan& plan) {
   if (!plan.out.empty() && !can_be_written(plan.out)) return fail("cannot write " + plan.out);
   bench_machine machine = describe_machine();
   if (!plan.commit.empty()) machine.commit = plan.commit;
   const std::string command = "kv-conductor-bench index-table DIR --repeat " + std::to_string(plan.repeat) +
                               (plan.reserve_mib == 0 ? "" : " --reserve " + std::to_string(plan.reserve_mib)) +
-                              (plan.most_stolen == 1 ? "" : " --quiet " + bench_number(plan.most_stolen)) +
+                              (plan.most_stolen == 1 ? "" : " --quiet " + as_given(plan.most_stolen)) +
                               (plan.with_reference ? "" : " --no-reference");
   const std::string page = write_page(measure_everything(plan), machine, command);
   if (plan.out.empty()) return print(page);
