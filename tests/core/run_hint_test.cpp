@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_run_leads_to_the_child_that_came_last_and_to_the_column_i
   BOOST_TEST(heir_of(*trunk.in).is_nothing());
   const run_stretch first = store.follow({trunk.in, 3}, blocks_from(100, 20));
   BOOST_TEST(heir_of(*trunk.in).is_of(*trunk.in, *first.in));
-  const run_stretch second = store.follow({trunk.in, 7}, blocks_from(200, 20));
+  const run_stretch second = store.follow({trunk.in, 5}, blocks_from(200, 20));
   const run_stretch third = store.follow({trunk.in, 3}, blocks_from(300, 20));
   BOOST_TEST(heir_of(*trunk.in).is_of(*trunk.in, *third.in));
   BOOST_TEST(!heir_of(*trunk.in).is_of(*trunk.in, *second.in));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_run_with_many_children_is_not_written_for_each) {
   const run_stretch trunk = store.follow({}, blocks_from(1, 8));
   std::vector<run_stretch> children;
   for (std::uint32_t i = 0; i < 10; ++i) {
-    children.push_back(store.follow({trunk.in, 7}, blocks_from(1'000 * (i + 1), 2)));
+    children.push_back(store.follow({trunk.in, 2}, blocks_from(1'000 * (i + 1), 2)));
     const std::uint32_t told = std::min(i, heir_hint::most_children - 1);
     BOOST_TEST(heir_of(*trunk.in).is_of(*trunk.in, *children[told].in));
   }
