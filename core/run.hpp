@@ -191,7 +191,7 @@ struct alignas(64) run {
 
   std::array<sparse_cell, inline_cells> cells{};
   mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
-  std::atomic<std::uint64_t> heir{0};         ///< which child came last: a `heir_hint`
+  std::atomic<std::uint64_t> heir{0};         ///< which child came last while there were few: a `heir_hint`
   std::atomic<std::uint64_t> pins{0};         ///< see `one_user` and `one_visit`
   spin_lock lock;
   std::atomic<bool> is_being_cut{false};      ///< written under lock; see run_store::try_cut

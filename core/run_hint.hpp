@@ -19,7 +19,7 @@ class column_hint {
   constexpr column_hint() = default;
   constexpr explicit column_hint(std::uint32_t bits) : bits_(bits) {}
   /// Of the column that `whose` has now, which is looked at for its capacity; nothing where there is none, and where it is too far (16 GiB).
-  /// Inside a quiescent scope, or under a pin of the run.
+  /// Inside a quiescent scope: a pin of the run does not keep its column.
   [[nodiscard]] static column_hint of(const run& whose) noexcept;
 
   [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
@@ -44,24 +44,24 @@ class column_hint {
   std::uint32_t bits_ = 0;
 };
 
-/// Which child of a run came last: where it stands, in lines of 64 bytes from its parent, and its column (`run::heir`).
+/// Which child of a run came last while there were few: where it stands, in lines of 64 bytes from its parent, and its column (`run::heir`).
 ///
-/// What follows a part of a conversation is mostly one run, and a query that goes on waits for the finder's line first: whoever comes
+/// What follows a part of a conversation is often one run, and a query that goes on waits for the finder's line first: whoever comes
 /// through the parent asks for the child's lines at the same time. Only ever asked for, so the child may be gone. Pure values; any lane.
 class heir_hint {
  public:
-  /// A run with more children than this tells of none: which one a query goes on to is not known, and to write each down would take from
-  /// all readers a line that they need.
+  /// Of a run with more children nobody asks for one, nor is the last written down: which one a query goes on to is not known, and each
+  /// writing would take from all readers a line that they need.
   static constexpr std::uint32_t most_children = 4;
 
   constexpr heir_hint() = default;
   constexpr explicit heir_hint(std::uint64_t bits) : bits_(bits) {}
-  /// Nothing where the child is too far (128 GiB). Inside a quiescent scope, or under a pin of the child.
+  /// Nothing where the child is too far (128 GiB). Inside a quiescent scope.
   [[nodiscard]] static heir_hint of(const run& parent, const run& child) noexcept;
 
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool is_nothing() const noexcept { return bits_ == 0; }
-  /// Whether it is of `child`, whatever column that had.
+  /// Whether it is of `child`, whatever column that had, which is not looked at.
   [[nodiscard]] bool is_of(const run& parent, const run& child) const noexcept;
   /// Brings near what a reader of the child will look at.
   void approach(const run& parent) const noexcept {
