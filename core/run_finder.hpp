@@ -33,10 +33,10 @@ class run_overflow {
 /// Story: an entry is one word, the run's address and 22 bits of its hash, and a hint where its column stands and how long it is, so that a
 /// reader who has found it asks for both at once. Five entries make a line, and a line that has never overflowed says for certain that a
 /// run is not there. Lines lie in segments of 62, and who changes one has the segment's lock, so that of two who add a run for one hash the
-/// second finds the first; a full segment is replaced by two, by one more leading bit of the hash, so that growth moves some 200 entries at a time and no
-/// reader waits for it; two that have become nearly empty are replaced by one, so that what a partition has grown to is given back. A map
-/// of nodes with a lock for each, which did this before, took a bucket, a node and several locked instructions for each run that came or
-/// went; it is still there for what finds no room here.
+/// second finds the first; a full segment is replaced by two, by one more leading bit of the hash, so that growth moves some 200 entries at
+/// a time and no reader waits for it; two that have become nearly empty are replaced by one, so that what a partition has grown to is given
+/// back. A map of nodes with a lock for each, which did this before, took a bucket, a node and several locked instructions for each run
+/// that came or went; it is still there for what finds no room here.
 ///
 /// Thread-safety: all members from any lane, except `each`; reading ones inside a quiescent scope. Writers of one segment meet at its lock,
 /// readers at none.

@@ -18,8 +18,8 @@ class column_hint {
  public:
   constexpr column_hint() = default;
   constexpr explicit column_hint(std::uint32_t bits) : bits_(bits) {}
-  /// Of the column that `whose` has now, which is looked at for its capacity; nothing where there is none, and where it is too far (16 GiB).
-  /// Inside a quiescent scope: a pin of the run does not keep its column.
+  /// Of the column that `whose` has now, which is looked at for its capacity; nothing where there is none, and where it is too far (16
+  /// GiB). Inside a quiescent scope: a pin of the run does not keep its column.
   [[nodiscard]] static column_hint of(const run& whose) noexcept;
 
   [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
@@ -44,7 +44,8 @@ class column_hint {
   std::uint32_t bits_ = 0;
 };
 
-/// Which child of a run came last while there were few: where it stands, in lines of 64 bytes from its parent, and its column (`run::heir`).
+/// Which child of a run came last while there were few (`run::heir`): where it stands, in lines of 64 bytes from its parent, and its
+/// column.
 ///
 /// What follows a part of a conversation is often one run, and a query that goes on waits for the finder's line first: whoever comes
 /// through the parent asks for the child's lines at the same time. Only ever asked for, so the child may be gone. Pure values; any lane.
