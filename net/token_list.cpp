@@ -9,6 +9,7 @@
 
 #include "net/big_endian.hpp"
 #include "net/token_starts.hpp"
+#include "net/wide_registers.hpp"
 
 namespace kvc::net {
 namespace {
@@ -117,6 +118,7 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
     out += step;
     count -= step;
   }
+  leave_wide_registers();
   return read_u32_list_scalar(at, end, out, count);
 }
 
@@ -242,6 +244,7 @@ KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const 
     if (length == 0) return nullptr;
     at += from;
   }
+  leave_wide_registers();
   return read_u32_list_scalar(at, end, out, count);
 }
 
