@@ -188,7 +188,8 @@ class event_applier::approach_line {
   void step() noexcept {
     next_.back() = one_more();
     for (std::size_t i = next_.size(); i-- > 0;) whose_->expect(static_cast<unsigned>(next_.size() - i), next_[i]);
-    std::shift_left(next_.begin(), next_.end(), 1);
+    // One by one: `shift_left` moves them as bytes, which waits for the stores of a moment ago.
+    for (std::size_t i = 1; i < next_.size(); ++i) next_[i - 1] = next_[i];
   }
 
  private:

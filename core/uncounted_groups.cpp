@@ -31,8 +31,9 @@ void uncounted_groups::store(std::span<const engine_hash> names, std::uint32_t g
 }
 
 std::span<const engine_hash> uncounted_groups::remove(std::span<const engine_hash> names, std::uint32_t group, media_mask which) {
+  if (blocks_ == 0) return names;
   const bool is_of_others = groups_.size() < max_groups && !knows(group);
-  if (blocks_ == 0 || is_of_others) return names;
+  if (is_of_others) return names;
   tracked_->others.clear();
   for (const engine_hash name : names) {
     bool is_known = false;

@@ -36,7 +36,9 @@ class uncounted_groups {
   /// Whether a store of this scope is about such a group; that it is one is remembered.
   [[nodiscard]] bool covers(const event_scope& scope);
   /// Whether a store was about this group and said that it is such a one.
-  [[nodiscard]] bool knows(std::uint32_t group) const noexcept { return groups_.contains(group); }
+  [[nodiscard]] bool knows(std::uint32_t group) const noexcept {
+    return !groups_.empty() && groups_.contains(group);  // nearly no worker has any
+  }
 
   void store(std::span<const engine_hash> names, std::uint32_t group, medium_id medium);
   /// Takes names away from these media. The names that were on none of them; valid until the next call, and as long as `names`.

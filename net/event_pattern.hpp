@@ -22,15 +22,15 @@ class event_pattern {
   static constexpr std::size_t fewest_bytes = 16;
   static constexpr std::size_t most_bytes = 128;
 
+  static constexpr std::size_t gap_bytes = 8;
+
   /// Precondition: `length` is within the bounds above, and the gap within the event.
-  event_pattern(const unsigned char* event, std::size_t length, std::size_t gap, std::size_t gap_length) noexcept
+  event_pattern(const unsigned char* event, std::size_t length, std::size_t gap) noexcept
       : last_at_(length - sizeof(sixteen_bytes)), first_ones_((length - 1) / sizeof(sixteen_bytes)) {
-    assert(length >= fewest_bytes && length <= most_bytes && gap + gap_length <= length);
-    std::array<unsigned char, most_bytes> counts{};
-    std::fill_n(counts.begin(), length, std::uint8_t{0xff});
-    std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(gap), gap_length, std::uint8_t{0});
-    for (std::size_t i = 0; i < first_ones_; ++i) pieces_[i].set(event, counts.data(), i * sizeof(sixteen_bytes));
-    last_.set(event, counts.data(), last_at_);
+    assert(length >= fewest_bytes && length <= most_bytes && gap + gap_bytes <= length);
+    const unsigned char* const counts = all_but_gap.data() + (most_bytes - gap);
+    for (std::size_t i = 0; i < first_ones_; ++i) pieces_[i].set(event, counts, i * sizeof(sixteen_bytes));
+    last_.set(event, counts, last_at_);
   }
 
   /// Whether the event at `at` is like it. Precondition: as many bytes stand there as it has. Pure.
@@ -41,6 +41,15 @@ class event_pattern {
   }
 
  private:
+  /// Which bytes count, of an event whose gap begins at the middle: any other's is a part of it. Written down, not made for each pattern: a
+  /// load of sixteen bytes waits for all stores before it where they come from several.
+  static constexpr auto all_but_gap = [] {
+    std::array<unsigned char, 2 * most_bytes + gap_bytes> counts{};
+    counts.fill(0xff);
+    std::fill_n(counts.begin() + most_bytes, gap_bytes, std::uint8_t{0});
+    return counts;
+  }();
+
   struct piece {
     sixteen_bytes bytes;
     sixteen_bytes counts;  ///< which of their bits are to be the same

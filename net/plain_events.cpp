@@ -20,6 +20,7 @@ namespace {
 
 /// Room that is made for the names of removals that follow each other: most of what comes, and little to ask for where only two do.
 constexpr std::size_t usual_joined_names = 64;
+static_assert(event_pattern::gap_bytes == wide_name_bytes - 1);
 
 /// One batch, front to back.
 class plain_reader {
@@ -108,7 +109,7 @@ class plain_reader {
 
   bool stored(bool is_map, std::uint64_t fields) {
     auto& event = std::get<core::stored_event>(out_->events.emplace_back(std::in_place_type<core::stored_event>));
-    if (!fields_.read(is_map, fields, {&event.scope, &event.hashes, &event})) return false;
+    if (!fields_.read(is_map, fields, event)) return false;
     event.has_tokens = !event.tokens.empty() || !event.locals.empty();
     if (event.parent && std::ranges::find(event.hashes, *event.parent) != event.hashes.end()) return false;
     const bool is_chain = event.has_tokens || event.parent;
@@ -117,7 +118,7 @@ class plain_reader {
 
   bool removed(bool is_map, std::uint64_t fields) {
     auto& event = std::get<core::removed_event>(out_->events.emplace_back(std::in_place_type<core::removed_event>));
-    if (!fields_.read(is_map, fields, {&event.scope, &event.hashes})) return false;
+    if (!fields_.read(is_map, fields, event)) return false;
     if (join_last_removals(out_->events)) ++out_->joined_events;
     return true;
   }
@@ -125,7 +126,7 @@ class plain_reader {
   /// Takes removals that are like the last event to the byte, but for the one name in them. Answers how many.
   std::uint64_t repeats(std::uint64_t most) {
     if (like_.begin == nullptr || most == 0 || !is_like_last(from_.at())) return 0;
-    const event_pattern same(like_.begin, like_.length, like_.name + 1, wide_name_bytes - 1);
+    const event_pattern same(like_.begin, like_.length, like_.name + 1);
     auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
     names->reserve(usual_joined_names);
     std::uint64_t taken = 0;

@@ -78,8 +78,7 @@ struct plain_fields::layout {
   static constexpr std::array<field, 3> removed{field::names, field::medium, field::group};
 };
 
-bool plain_fields::read(bool is_map, std::uint64_t fields, const plain_target& into) {
-  into_ = into;
+bool plain_fields::read(bool is_map, std::uint64_t fields) {
   seen_ = 0;
   name_at_ = nullptr;
   if (!(is_map ? by_name(fields) : by_position(fields)) || !has(field::names)) return false;

@@ -13,13 +13,6 @@
 
 namespace kvc::net {
 
-/// Where the fields of an event go.
-struct plain_target {
-  core::event_scope* scope = nullptr;
-  std::vector<core::engine_hash>* names = nullptr;
-  core::stored_event* stored = nullptr;  ///< null: it is a removal
-};
-
 /// A name of its full width, with its format; all bytes of it are there.
 inline constexpr std::size_t wide_name_bytes = 9;
 [[nodiscard]] inline core::engine_hash wide_name(const unsigned char* at) noexcept {
@@ -34,13 +27,25 @@ class plain_fields {
   plain_fields(msgpack_cursor& from, decode_context& with) noexcept : from_(&from), with_(&with) {}
 
   /// Takes the fields behind the tag, as a map's pairs or by their position; names must be among them.
-  [[nodiscard]] bool read(bool is_map, std::uint64_t fields, const plain_target& into);
+  [[nodiscard]] bool read(bool is_map, std::uint64_t fields, core::stored_event& into) {
+    into_ = {&into.scope, &into.hashes, &into};
+    return read(is_map, fields);
+  }
+  [[nodiscard]] bool read(bool is_map, std::uint64_t fields, core::removed_event& into) {
+    into_ = {&into.scope, &into.hashes, nullptr};
+    return read(is_map, fields);
+  }
 
   /// Where the only name of the removal that was read last stands in full width; null: it is none like that.
   [[nodiscard]] const unsigned char* only_name_at() const noexcept { return name_at_; }
 
  private:
   enum class field : std::uint8_t;
+  struct target {
+    core::event_scope* scope = nullptr;
+    std::vector<core::engine_hash>* names = nullptr;
+    core::stored_event* stored = nullptr;  ///< null: it is a removal
+  };
   struct known_member;
   struct layout;
   struct open_stretch {
@@ -48,6 +53,7 @@ class plain_fields {
     const unsigned char* at = nullptr;  ///< null: what stands there is known, and need not be kept
   };
 
+  [[nodiscard]] bool read(bool is_map, std::uint64_t fields);
   [[nodiscard]] bool by_position(std::uint64_t fields);
   [[nodiscard]] bool by_name(std::uint64_t fields);
   [[nodiscard]] const known_member* member(const known_member* expected);
@@ -72,7 +78,7 @@ class plain_fields {
 
   msgpack_cursor* from_;
   decode_context* with_;
-  plain_target into_;  ///< of the event in hand
+  target into_;        ///< of the event in hand
   unsigned seen_ = 0;  ///< fields that were not nil, by bit
   const unsigned char* name_at_ = nullptr;
   const unsigned char* tokens_at_ = nullptr;  ///< of the event in hand, behind the length of their list
