@@ -21,10 +21,9 @@ class event_pattern {
  public:
   static constexpr std::size_t fewest_bytes = 16;
   static constexpr std::size_t most_bytes = 128;
+  static constexpr std::size_t gap_bytes = 8;  ///< a name of full width, behind its format
 
-  static constexpr std::size_t gap_bytes = 8;
-
-  /// Precondition: `length` is within the bounds above, and the gap within the event.
+  /// `gap`: where the name's bytes begin in the event. Precondition: `length` is within the bounds above, and the gap within the event.
   event_pattern(const unsigned char* event, std::size_t length, std::size_t gap) noexcept
       : last_at_(length - sizeof(sixteen_bytes)), first_ones_((length - 1) / sizeof(sixteen_bytes)) {
     assert(length >= fewest_bytes && length <= most_bytes && gap + gap_bytes <= length);
