@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -94,7 +95,7 @@ class plain_reader {
     const auto bytes = static_cast<std::size_t>(from_.at() - begin);
     if (bytes < event_pattern::fewest_bytes || bytes > event_pattern::most_bytes) return true;
     if (const unsigned char* const name = fields_.only_name_at(); name != nullptr) {
-      like_ = {begin, static_cast<std::size_t>(name - begin), bytes};
+      like_ = {begin, bytes, static_cast<std::size_t>(name + 1 - begin)};
     }
     return true;
   }
@@ -125,49 +126,42 @@ class plain_reader {
 
   /// Takes removals that are like the last event to the byte, but for the one name in them. Answers how many.
   std::uint64_t repeats(std::uint64_t most) {
-    if (like_.begin == nullptr || most == 0 || !is_like_last(from_.at())) return 0;
-    const event_pattern same(like_.begin, like_.length, like_.name + 1);
-    auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
-    names->reserve(usual_joined_names);
-    std::uint64_t taken = 0;
-    const unsigned char* at = from_.at();
-    do {
+    if (like_.event == nullptr || from_.left() < like_.length || !is_like_last(from_.at())) return 0;
+    const std::size_t taken = count_alike(like_, from_.at(), std::min<std::size_t>(most, from_.left() / like_.length));
+    const unsigned char* name = from_.at() + like_.gap - 1;  // with its format
+    std::size_t apart = 0;  // those that begin an event of their own, since the one before has as many names as it may
+    for (std::size_t left = taken; left > 0;) {
+      auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
       if (names->size() == most_joined_names) {
         core::event_scope scope = std::get<core::removed_event>(out_->events.back()).scope;
         names = &std::get<core::removed_event>(out_->events.emplace_back(core::removed_event{std::move(scope), {}, false})).hashes;
-      } else {
-        ++out_->joined_events;
+        ++apart;
       }
-      names->push_back(wide_name(at + like_.name));
-      ++taken;
-      at += like_.length;
-    } while (taken < most && has_like(at) && same.is_met_by(at));
-    from_.go_to(at);
+      names->reserve(usual_joined_names);
+      const std::size_t before = names->size();
+      const std::size_t some = std::min(left, most_joined_names - before);
+      names->resize(before + some);
+      for (core::engine_hash& each : std::span(*names).last(some)) {
+        each = wide_name(name);
+        name += like_.length;
+      }
+      left -= some;
+    }
+    out_->joined_events += static_cast<std::uint32_t>(taken - apart);
+    from_.go_to(from_.at() + taken * like_.length);
     *count_ += static_cast<std::uint32_t>(taken);
     return taken;
   }
 
-  [[nodiscard]] bool has_like(const unsigned char* at) const { return static_cast<std::size_t>(from_.end() - at) >= like_.length; }
-
-  /// Asked once for most events: a pattern takes longer to make than to ask without.
-  [[nodiscard]] bool is_like_last(const unsigned char* at) const {
-    const std::size_t behind = like_.name + wide_name_bytes;
-    return has_like(at) && is_same(at, like_.begin, like_.name + 1) && is_same(at + behind, like_.begin + behind, like_.length - behind);
-  }
-
-  /// An event that the next ones may be like.
-  struct pattern {
-    const unsigned char* begin = nullptr;  ///< null: the last event is none that may be repeated
-    std::size_t name = 0;                  ///< where the name with its format stands in it
-    std::size_t length = 0;
-  };
+  /// Asked first, inline: most events are followed by another sort.
+  [[nodiscard]] bool is_like_last(const unsigned char* at) const { return is_same(at, like_.event, like_.gap); }
 
   msgpack_cursor from_;
   decode_context* with_;
   plain_fields fields_;
   core::event_batch* out_;
-  std::uint32_t* count_ = nullptr;  ///< of events of the dialect and kind of the last one
-  pattern like_;
+  std::uint32_t* count_ = nullptr;   ///< of events of the dialect and kind of the last one
+  event_pattern like_;               ///< the last event, if the next ones may be like it
 };
 
 }  // namespace

@@ -71,15 +71,29 @@ const unsigned char* read_u32_list_scalar(const unsigned char* at, const unsigne
 
 namespace {
 
-#define KVC_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define KVC_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,popcnt")))
 
 constexpr std::size_t window = 64;
-constexpr std::size_t step = 12;  ///< numbers per window, which has room for that many of the longest
+constexpr std::size_t longest_number = 5;  ///< bytes, its format included
+constexpr std::size_t in_window = 16;      ///< numbers of a window that are taken at once: lanes of a register
+/// Bytes from one window to the next: first what that many numbers of two bytes take, with their formats; less behind each window that
+/// had more numbers, as usual text has, in which many are of a single byte. A number that begins in them ends within the window.
+constexpr std::size_t first_stride = in_window * 3;
+constexpr std::size_t least_stride = in_window * 2;
+constexpr std::size_t stride_less = 8;
+static_assert(first_stride + longest_number <= window);
 
-/// Twelve numbers at a time. Where a number begins depends on the widths of all before it, and following them one by one is what takes the
-/// time. Here every byte of a window is asked where the next number would begin if one began there; that map applied to itself gives two
-/// steps, then four, then eight, and from these come the beginnings of all twelve, and where the next window begins after four look-ups
-/// instead of twelve.
+/// Where number `which` ends that a window's lanes tell the ends of.
+KVC_VBMI std::size_t end_of_number(__m512i ends, std::size_t which) noexcept {
+  const __m512i end = _mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(which)), ends);
+  return static_cast<std::size_t>(_mm_cvtsi128_si32(_mm512_castsi512_si128(end)) & 0xff);
+}
+
+/// All numbers of a window at once. Where a number begins depends on the widths of all before it, and following them one by one is what
+/// takes the time. Here every byte of a window is asked where the next number would begin if one began there, and that map applied to
+/// itself gives two steps, then four, eight and sixteen. Windows stand at places that are known beforehand; a byte from `stride` on is
+/// its own next one, so that sixteen steps lead from wherever the window is entered to where the next one is. So nothing waits for the
+/// window before but one look-up in eight bytes, and the work of several goes on at once.
 KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const unsigned char* end, std::uint32_t* out,
                                                  std::size_t count) noexcept {
   const __m512i every = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928, 0x2726252423222120, 0x1f1e1d1c1b1a1918,
@@ -90,43 +104,75 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
   const __m512i above = _mm512_set1_epi8(0x70);
   const __m512i one = _mm512_set1_epi8(1);
   const __m512i back = _mm512_set1_epi32(0x04030201);  // from the end of a number to its bytes, lowest first
-  constexpr __mmask16 lanes = (1U << step) - 1;
-  while (count >= step && static_cast<std::size_t>(end - at) >= window) {
-    const __m512i bytes = _mm512_loadu_si512(at);
+  __m512i ends = _mm512_set1_epi8(first_stride);
+  __mmask64 first_bytes = (std::uint64_t{1} << first_stride) - 1;
+  std::size_t stride = first_stride;
+  std::size_t entry = 0;  // bytes from `at` on to the first number that is not taken
+  const unsigned char* done = count == 0 ? at : nullptr;
+  while (count > 0) {
+    const auto left = static_cast<std::size_t>(end - at);
+    // A byte behind the end counts as a number of its own, which is not believed.
+    const __m512i bytes = left >= window ? _mm512_loadu_si512(at) : _mm512_maskz_loadu_epi8((std::uint64_t{1} << left) - 1, at);
     // A format of these sixteen becomes 0x70 to 0x7f, of which a look-up sees the lower half; the rest 0x80 and more, for which it gives 0.
     const __m512i format = _mm512_adds_epu8(_mm512_sub_epi8(bytes, formats), above);
     const __m512i single = _mm512_andnot_si512(_mm512_srli_epi16(bytes, 7), one);
     const __m512i length = _mm512_or_si512(_mm512_shuffle_epi8(lengths_of, format), single);
-    const __m512i by1 = _mm512_add_epi8(every, length);  // beyond the window for bytes that twelve numbers never reach
+    const __m512i by1 = _mm512_mask_add_epi8(every, first_bytes, every, length);
     const __m512i by2 = _mm512_permutexvar_epi8(by1, by1);
     const __m512i by4 = _mm512_permutexvar_epi8(by2, by2);
     const __m512i by8 = _mm512_permutexvar_epi8(by4, by4);
-    const __m512i by12 = _mm512_permutexvar_epi8(by8, by4);
+    const auto exits = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm512_castsi512_si128(_mm512_permutexvar_epi8(by8, by8))));
     // Where number i begins, in all four bytes of lane i: the steps that the bits of i stand for.
-    __m512i begin = _mm512_setzero_si512();
+    __m512i begin = _mm512_set1_epi8(static_cast<char>(entry));
     begin = _mm512_mask_permutexvar_epi8(begin, 0xf0f0'f0f0'f0f0'f0f0, begin, by1);
     begin = _mm512_mask_permutexvar_epi8(begin, 0xff00'ff00'ff00'ff00, begin, by2);
     begin = _mm512_mask_permutexvar_epi8(begin, 0xffff'0000'ffff'0000, begin, by4);
     begin = _mm512_mask_permutexvar_epi8(begin, 0xffff'ffff'0000'0000, begin, by8);
     const __m512i behind = _mm512_permutexvar_epi8(begin, by1);
-    // What is no such number has no length, so that it is its own next one.
-    if (_mm512_mask_cmpeq_epi32_mask(lanes, behind, begin) != 0) return nullptr;
     const __m512i from = _mm512_sub_epi8(behind, back);
     const __mmask64 is_of_number = _mm512_cmpgt_epi8_mask(from, begin) | 0x1111'1111'1111'1111;  // the format is not, unless it is all
-    _mm512_mask_storeu_epi32(out, lanes, _mm512_maskz_permutexvar_epi8(is_of_number, from, bytes));
-    at += static_cast<unsigned>(_mm_cvtsi128_si32(_mm512_castsi512_si128(by12))) & 0xffU;
-    out += step;
-    count -= step;
+    const __m512i numbers = _mm512_maskz_permutexvar_epi8(is_of_number, from, bytes);
+    const __mmask16 begun = _mm512_cmplt_epi32_mask(begin, ends);
+    if (count <= in_window) {
+      const auto last = static_cast<__mmask16>((1U << count) - 1);
+      if ((begun & last) == last) {
+        const std::size_t taken = end_of_number(behind, count - 1);
+        // What is no such number has no length, so that it is its own next one.
+        if (_mm512_mask_cmpeq_epi32_mask(last, behind, begin) != 0 || taken > left) break;
+        _mm512_mask_storeu_epi32(out, last, numbers);
+        done = at + taken;
+        break;
+      }
+      _mm512_mask_storeu_epi32(out, begun, numbers);
+    } else {
+      _mm512_storeu_si512(out, numbers);  // what is beyond the window is written over
+    }
+    const auto taken = static_cast<std::size_t>(_mm_popcnt_u32(begun));
+    out += taken;
+    count -= taken;
+    const std::size_t next = exits >> (8 * entry) & 0xffU;
+    if (next >= left) break;  // the bytes end before the numbers do
+    if (next >= stride) [[likely]] {
+      at += stride;
+      entry = next - stride;
+    } else {
+      // More numbers than are taken at once, or one that is none.
+      if (_mm512_mask_cmpeq_epi32_mask(begun, behind, begin) != 0) break;
+      at += next;
+      entry = 0;
+      stride = std::max(stride - stride_less, least_stride);
+      first_bytes = (std::uint64_t{1} << stride) - 1;
+      ends = _mm512_set1_epi8(static_cast<char>(stride));
+    }
   }
   leave_wide_registers();
-  return read_u32_list_scalar(at, end, out, count);
+  return done;
 }
 
 #define KVC_AVX2 __attribute__((target("avx2")))
 #define KVC_AVX2_INLINE KVC_AVX2 __attribute__((always_inline)) inline  // called, the pieces of a step take as long again as the step
 
 constexpr std::size_t vector_bytes = 32;
-constexpr std::size_t longest_number = 5;  ///< bytes, its format included
 constexpr std::size_t pairs_in_step = vector_bytes / (2 * longest_number);
 constexpr std::size_t most_steps = 32;     ///< from one place whose position is known to the next
 constexpr std::array<unsigned, 4> lengths{1, 2, 3, longest_number};

@@ -15,6 +15,7 @@
 #include "core/column_digest.hpp"
 #include "core/hash_compare.hpp"
 #include "core/polynomial_hash.hpp"
+#include "net/event_pattern.hpp"
 #include "net/number_list.hpp"
 #include "net/token_list.hpp"
 
@@ -120,6 +121,19 @@ BOOST_AUTO_TEST_CASE(lists_of_token_ids_leave_them_clean) {
       wrong[bytes.size() / 2] = 0xc1;  // as a format nothing, as a byte of a number anything
       const unsigned char* const wrong_end = wrong.data() + wrong.size();
       expect_clean_after(what + ", one of which may be none", [&] { (void)read(wrong.data(), wrong_end, out.data(), count); });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(events_alike_leave_them_clean) {
+  if (may_not_tell()) return;
+  for (const std::size_t length : {40, 64, 71, 128}) {
+    const std::vector<unsigned char> events(5 * length);
+    const net::event_pattern like{events.data(), length, 20};
+    std::size_t number = 0;
+    for (const net::alike_counter count : net::alike_counters()) {
+      expect_clean_after(std::to_string(length) + " bytes by counter " + std::to_string(number++),
+                         [&] { BOOST_TEST(count(like, events.data(), 5) == 5U); });
     }
   }
 }
