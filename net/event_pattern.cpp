@@ -11,7 +11,7 @@
 #endif
 
 #include "net/same_bytes.hpp"
-#include "net/wide_registers.hpp"
+#include "core/wide_registers.hpp"
 
 namespace kvc::net {
 namespace {
@@ -97,7 +97,7 @@ KVC_AVX512BW std::size_t count_alike_wide(const event_pattern& like, const unsig
       if ((differ | differ_too) != 0) break;
     }
   }
-  leave_wide_registers();
+  core::leave_wide_registers();
   return alike;
 }
 

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "net/plain_numbers.hpp"
-#include "net/wide_registers.hpp"
+#include "core/wide_registers.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -135,7 +135,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,lzcnt,popcnt"
     if (end == rest || *rest != ' ') return {count, rest};
   }
   const char* const next = rest + (has_blanks && count > 0 ? 1 : 0);
-  leave_wide_registers();
+  core::leave_wide_registers();
   const numbers_read others = read_short_numbers_portable(next, end, style, room.subspan(count));
   return {count + others.count, others.count == 0 ? rest : others.rest};
 }

@@ -9,7 +9,7 @@
 
 #include "net/big_endian.hpp"
 #include "net/token_starts.hpp"
-#include "net/wide_registers.hpp"
+#include "core/wide_registers.hpp"
 
 namespace kvc::net {
 namespace {
@@ -165,7 +165,7 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
       ends = _mm512_set1_epi8(static_cast<char>(stride));
     }
   }
-  leave_wide_registers();
+  core::leave_wide_registers();
   return done;
 }
 
@@ -290,7 +290,7 @@ KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const 
     if (length == 0) return nullptr;
     at += from;
   }
-  leave_wide_registers();
+  core::leave_wide_registers();
   return read_u32_list_scalar(at, end, out, count);
 }
 

@@ -1,5 +1,5 @@
-// Whether functions with wide vectors leave the upper halves of registers clean (net/wide_registers.hpp).
-#include "net/wide_registers.hpp"
+// Whether functions with wide vectors leave the upper halves of registers clean (core/wide_registers.hpp).
+#include "core/wide_registers.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "core/block_hasher.hpp"
 #include "core/column_digest.hpp"
 #include "core/hash_compare.hpp"
 #include "core/polynomial_hash.hpp"
@@ -158,6 +159,14 @@ BOOST_AUTO_TEST_CASE(lists_of_decimal_numbers_leave_them_clean) {
       const auto read = net::read_short_numbers(spaced.data(), spaced.data() + spaced.size(), net::list_style::blank_behind_comma, room);
       BOOST_TEST(read.count == count);
     });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(digests_of_bytes_leave_them_clean) {
+  if (may_not_tell()) return;
+  const std::vector<std::byte> bytes(20'000);
+  for (const std::size_t count : {16, 240, 241, 300, 1'024, 1'025, 4'600, 20'000}) {
+    expect_clean_after("a digest of " + std::to_string(count) + " bytes", [&] { (void)core::digest(std::span(bytes).first(count)); });
   }
 }
 

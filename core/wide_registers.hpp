@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-namespace kvc::net {
+namespace kvc::core {
 
 /// To be called by a function with wide vectors before it calls another one, above all where that is the last thing it does. While the
 /// upper half of any register is in use, the next instruction of the older encoding waits until all are saved, and the next wide one until
@@ -14,6 +14,6 @@ namespace kvc::net {
 /// what returns (seen with g++ 12 at -O2: a lane took a tenth more CPU per block). Lane: any.
 [[gnu::always_inline, gnu::target("avx")]] inline void leave_wide_registers() noexcept { _mm256_zeroupper(); }
 
-}  // namespace kvc::net
+}  // namespace kvc::core
 
 #endif
