@@ -10,8 +10,8 @@
 #include <immintrin.h>
 #endif
 
+#include "net/payload_reach.hpp"
 #include "net/same_bytes.hpp"
-#include "core/bring_near.hpp"
 #include "core/wide_registers.hpp"
 
 namespace kvc::net {
@@ -54,6 +54,7 @@ std::size_t count_alike_plain(const event_pattern& like, const unsigned char* at
   };
   std::size_t alike = 0;
   for (; alike < most; ++alike, at += like.length) {
+    bring_on_way(at);
     sixteen_bytes differ = differs(last);
     for (std::size_t i = 0; i < last; ++i) differ |= differs(i);
     if (!is_zero(differ)) break;
@@ -66,7 +67,6 @@ std::size_t count_alike_plain(const event_pattern& like, const unsigned char* at
 #define KVC_AVX512BW __attribute__((target("avx512f,avx512bw")))
 
 constexpr std::size_t vector_bytes = 64;
-constexpr std::size_t looked_ahead = 1'024;  ///< bytes
 static_assert(event_pattern::most_bytes == 2 * vector_bytes);
 
 [[nodiscard]] constexpr std::uint64_t first_bits(std::size_t count) noexcept {
@@ -88,13 +88,14 @@ KVC_AVX512BW std::size_t count_alike_wide(const event_pattern& like, const unsig
   std::size_t alike = 0;
   if (of_second == 0) {
     while (alike < most && _mm512_mask_cmpneq_epi8_mask(of_first, _mm512_maskz_loadu_epi8(of_first, at), first) == 0) {
+      bring_on_way(at);
       at += like.length;
       ++alike;
     }
   } else {
     const __m512i second = _mm512_maskz_loadu_epi8(of_second, like.event + vector_bytes);
     for (; alike < most; ++alike, at += like.length) {
-      core::bring_near(at + looked_ahead);
+      bring_on_way(at);
       const __mmask64 differ = _mm512_mask_cmpneq_epi8_mask(of_first, _mm512_maskz_loadu_epi8(of_first, at), first);
       const __mmask64 differ_too = _mm512_mask_cmpneq_epi8_mask(of_second, _mm512_maskz_loadu_epi8(of_second, at + vector_bytes), second);
       if ((differ | differ_too) != 0) break;

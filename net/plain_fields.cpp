@@ -213,19 +213,26 @@ bool plain_fields::one(field what) {
 bool plain_fields::names() {
   std::uint64_t count = 0;
   if (!from_->take_array(count) || count > max_event_hashes || count > from_->left()) return false;
-  const auto is_wide_next = [this] { return from_->left() >= wide_name_bytes && *from_->at() == wide_integer; };
-  if (count == 1 && into_.stored == nullptr && is_wide_next()) name_at_ = from_->at();
+  const bool is_wide_next = from_->left() >= wide_name_bytes && *from_->at() == wide_integer;
+  if (count == 1 && into_.stored == nullptr && is_wide_next) name_at_ = from_->at();
   if (with_->spare != nullptr) with_->spare->lend(*into_.names, count);
   into_.names->resize(count);
-  for (core::engine_hash& each : *into_.names) {
-    if (is_wide_next()) {
-      each = wide_name(from_->at());
-      from_->go_to(from_->at() + wide_name_bytes);
-    } else if (!name(each)) {
-      return false;
-    }
+  const std::span<core::engine_hash> all(*into_.names);
+  for (std::size_t i = take_wide(all); i < all.size();) {
+    if (!name(all[i++])) return false;
+    i += take_wide(all.subspan(i));
   }
   return true;
+}
+
+/// Reads names of full width, as nearly all are, as long as they come. Answers how many.
+std::size_t plain_fields::take_wide(std::span<core::engine_hash> into) {
+  const std::size_t most = std::min(into.size(), from_->left() / wide_name_bytes);
+  const unsigned char* at = from_->at();
+  std::size_t taken = 0;
+  for (; taken < most && *at == wide_integer; ++taken, at += wide_name_bytes) into[taken] = wide_name(at);
+  from_->go_to(at);
+  return taken;
 }
 
 bool plain_fields::name(core::engine_hash& into) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/event.hpp"
@@ -63,6 +64,7 @@ class plain_fields {
   [[nodiscard]] bool has(field what) const noexcept { return (seen_ & 1U << static_cast<unsigned>(what)) != 0; }
   [[nodiscard]] bool one(field what);
   [[nodiscard]] bool names();
+  [[nodiscard]] std::size_t take_wide(std::span<core::engine_hash> into);
   [[nodiscard]] bool name(core::engine_hash& into);
   [[nodiscard]] bool parent();
   [[nodiscard]] bool tokens();

@@ -8,8 +8,8 @@
 #endif
 
 #include "net/big_endian.hpp"
+#include "net/payload_reach.hpp"
 #include "net/token_starts.hpp"
-#include "core/bring_near.hpp"
 #include "core/wide_registers.hpp"
 
 namespace kvc::net {
@@ -83,7 +83,6 @@ constexpr std::size_t first_stride = in_window * 3;
 constexpr std::size_t least_stride = in_window * 2;
 constexpr std::size_t stride_less = 8;
 static_assert(first_stride + longest_number <= window);
-constexpr std::size_t looked_ahead = 1'024;  ///< bytes
 
 /// Where number `which` ends that a window's lanes tell the ends of.
 KVC_VBMI std::size_t end_of_number(__m512i ends, std::size_t which) noexcept {
@@ -113,7 +112,7 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
   const unsigned char* done = count == 0 ? at : nullptr;
   while (count > 0) {
     const auto left = static_cast<std::size_t>(end - at);
-    core::bring_near(at + looked_ahead);
+    bring_on_way(at);
     // A byte behind the end counts as a number of its own, which is not believed.
     const __m512i bytes = left >= window ? _mm512_loadu_si512(at) : _mm512_maskz_loadu_epi8((std::uint64_t{1} << left) - 1, at);
     // A format of these sixteen becomes 0x70 to 0x7f, of which a look-up sees the lower half; the rest 0x80 and more, for which it gives 0.
@@ -277,6 +276,7 @@ KVC_AVX2 const unsigned char* read_u32_list_avx2(const unsigned char* at, const 
     std::size_t length = 0;
     for (std::size_t taken = 0; taken < steps; ++taken) {
       here = next;
+      bring_on_way(at + taken * vector_bytes);
       next = measure(at + (taken + 2) * vector_bytes);
       pairs.keep((taken + 1) * vector_bytes, pairs_of(here, next));
 #pragma GCC unroll 3

@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "net/payload_reach.hpp"
+
 namespace kvc::net {
 
 #if defined(__x86_64__)
@@ -96,6 +98,7 @@ KVC_STARTS_INLINE void find_kinds(const unsigned char* at, std::size_t windows, 
   std::uint64_t unwritten = 0;  // bits of the byte that is not full yet, and those behind
   for (std::size_t i = 0; i < windows && found.count < wanted; ++i) {
     const auto* const bytes = reinterpret_cast<const __m256i*>(at + i * window);
+    bring_on_way(at + i * window);
     const __m256i lower = _mm256_loadu_si256(bytes);
     const __m256i upper = _mm256_loadu_si256(bytes + 1);
     const std::uint64_t shorts = bytes_that_are(short_format, lower, upper);
