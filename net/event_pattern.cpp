@@ -10,9 +10,9 @@
 #include <immintrin.h>
 #endif
 
+#include "core/wide_registers.hpp"
 #include "net/payload_reach.hpp"
 #include "net/same_bytes.hpp"
-#include "core/wide_registers.hpp"
 
 namespace kvc::net {
 namespace {

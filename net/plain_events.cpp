@@ -128,8 +128,8 @@ class plain_reader {
   std::uint64_t repeats(std::uint64_t most) {
     if (like_.event == nullptr || from_.left() < like_.length || !is_like_last(from_.at())) return 0;
     const std::size_t taken = count_alike(like_, from_.at(), std::min<std::size_t>(most, from_.left() / like_.length));
-    const unsigned char* name = from_.at() + like_.gap - 1;  // with its format
-    std::size_t apart = 0;  // those that begin an event of their own, since the one before has as many names as it may
+    const unsigned char* name = from_.at() + like_.gap - 1;
+    std::size_t apart = 0;  // of these: begin an event of their own, since the one before has as many names as it may
     for (std::size_t left = taken; left > 0;) {
       auto* names = &std::get<core::removed_event>(out_->events.back()).hashes;
       if (names->size() == most_joined_names) {
@@ -160,8 +160,8 @@ class plain_reader {
   decode_context* with_;
   plain_fields fields_;
   core::event_batch* out_;
-  std::uint32_t* count_ = nullptr;   ///< of events of the dialect and kind of the last one
-  event_pattern like_;               ///< the last event, if the next ones may be like it
+  std::uint32_t* count_ = nullptr;  ///< of events of the dialect and kind of the last one
+  event_pattern like_;              ///< the last event, if the next ones may be like it; else there is no event in it
 };
 
 }  // namespace

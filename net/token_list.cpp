@@ -7,10 +7,10 @@
 #include <immintrin.h>
 #endif
 
+#include "core/wide_registers.hpp"
 #include "net/big_endian.hpp"
 #include "net/payload_reach.hpp"
 #include "net/token_starts.hpp"
-#include "core/wide_registers.hpp"
 
 namespace kvc::net {
 namespace {
