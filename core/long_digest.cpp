@@ -16,7 +16,7 @@ namespace {
 
 #if defined(KVC_XXHASH_DISPATCH)
 
-/// The library (0.8.1) leaves upper halves of registers in use. By a profile on an Intel CPU with AMX, whoever asked it waited for some 250
+/// The library (0.8.1) leaves upper halves of registers in use. By a profile on an Intel CPU with AMX, whoever asked it waited for some 220
 /// ns, half of them where it went on with other instructions and half when it asked again, for a payload of 300 bytes that takes 18.
 [[gnu::target("avx")]] std::uint64_t digest_by_wide(const void* bytes, std::size_t count, std::uint64_t seed) noexcept {
   const std::uint64_t digest = XXH3_64bits_withSeed_dispatch(bytes, count, seed);
