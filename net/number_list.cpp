@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "net/plain_numbers.hpp"
 #include "core/wide_registers.hpp"
+#include "net/plain_numbers.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
