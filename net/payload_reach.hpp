@@ -23,7 +23,7 @@ inline void bring_payload_near(std::span<const std::byte> payload) noexcept {
 /// some times; what it asks for may lie behind the payload's end, which costs time only. Any lane.
 ///
 /// Why on the way: a CPU has room for some sixteen lines that it waits for, and whoever asks for more at once waits as well. With this, and
-/// 2 KiB asked for beforehand in place of 16, prompts of 70 KB took a lane 0.84 of its CPU (0.90, then 0.93; least of four, in turn).
+/// 2 KiB asked for beforehand in place of 16, prompts of 70 KB took a lane 0.91 of its CPU (`perf/results/ingest.md`).
 [[gnu::always_inline]] inline void bring_on_way(const unsigned char* at) noexcept {
   constexpr std::uintptr_t ahead = 1'024;  // 2,048 are no better
   core::bring_near(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + ahead));
