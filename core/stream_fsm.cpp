@@ -191,11 +191,10 @@ bool stream_fsm::takes_followers() const {
   return phase_ == phase::live_in_hand && forget_ == reason::none && !wants_fresh_transport_ && !suspect_ && !is_held_contradicted_;
 }
 
-void stream_fsm::remember(seqno number, std::uint64_t fingerprint, bool is_live, bool is_sound) {
-  cursor_.applied(number);
-  // From what is in registers, twice: copied, the parts of what was just put together are waited for.
-  last_ = known_batch{number, fingerprint, is_live, is_sound};
-  recent_[recent_count_++ % recent_.size()] = {number, fingerprint, is_live, is_sound};
+void stream_fsm::remember(const known_batch& what) {
+  cursor_.applied(what.number);
+  last_ = what;
+  recent_[recent_count_++ % recent_.size()] = *last_;
   is_tail_unchecked_ = true;  // from a replay as well: what stood behind it may have been dropped on the way
 }
 
@@ -222,12 +221,12 @@ void stream_fsm::on_applied(const applied_batch& what, time_point now, std::span
     tell({.what = fact::kind::lost, .from = number, .to = number});
   }
   const bool is_live = phase_ != phase::reply_in_hand;
-  remember(number, batch_digest(is_live ? held_bytes_ : reply_bytes_), is_live, what.is_readable);
+  remember({number, batch_digest(is_live ? held_bytes_ : reply_bytes_), is_live, what.is_readable});
   for (std::size_t i = 0; i < followers.size(); ++i) {
     const seqno follower{number.get() + 1 + i};
     [[maybe_unused]] const auto seen = cursor_.observe_live(follower);
     assert(seen.what == stream_cursor::verdict::kind::contiguous);
-    remember(follower, batch_digest(followers[i]), true, true);
+    remember({follower, batch_digest(followers[i])});
   }
   holds_ = true;
   if (what.left_nothing) {

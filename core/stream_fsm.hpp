@@ -177,7 +177,7 @@ class stream_fsm {
   void keep_unproven();
   void recognise();
   void begin_generation(reason why);
-  void remember(seqno number, std::uint64_t fingerprint, bool is_live, bool is_sound);
+  void remember(const known_batch& what);
   void tell(const fact& what);
 
   stream_rules rules_;
