@@ -34,7 +34,7 @@ std::string decoded(std::string_view text) {
   return plain;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string made = "\"";
   for (const char each : text) {
     if (each == '"' || each == '\\') made += '\\';
@@ -139,7 +139,7 @@ std::string odd_store::answer_to(std::string_view target) {
     const auto found = objects.find({tenant, key});
     const bool is_told = !chance(trouble / 4);
     const std::string entry = entry_of(found == objects.end() ? odd_object() : found->second);
-    body += quoted(key) + ":" + (is_told ? entry : R"({"ok":false,"error":"INTERNAL_ERROR"})") + ",";
+    body += in_quotes(key) + ":" + (is_told ? entry : R"({"ok":false,"error":"INTERNAL_ERROR"})") + ",";
   }
   if (body.back() == ',') body.pop_back();
   return body + "}}";
