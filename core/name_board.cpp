@@ -125,6 +125,7 @@ void name_board::tell(engine_hash name, const name_meaning& told) {
   if (in == nullptr) return;
   boost::container::small_vector<std::shared_ptr<name_listener>, 4> listeners;
   name_listener::news what{name, {}};
+  name_meaning before;
   {
     const std::lock_guard lock(in->changing);
     const auto found = in->names.find(name.get());
@@ -132,12 +133,25 @@ void name_board::tell(engine_hash name, const name_meaning& told) {
     name_meaning& means = found->second.means;
     if (means.what == name_meaning::state::doubtful || means.is_same(told) || means.refines(told)) return;
     const bool is_news = means.what == name_meaning::state::unknown || told.refines(means);
-    means = is_news ? told : name_meaning{.what = name_meaning::state::doubtful};
-    what.means = means;
     listeners.assign(found->second.listeners.begin(), found->second.listeners.end());
+    before = std::exchange(means, is_news ? told : name_meaning{.what = name_meaning::state::doubtful});
+    what.means = means;
   }
   // Two tellings may arrive in either order; whoever hears of a name twice in different words takes it for doubtful (pool_joiner).
-  for (const auto& each : listeners) each->put(what);
+  try {
+    for (const auto& each : listeners) each->put(what);
+  } catch (...) {
+    // An inbox had no memory: the engine starts over, and must be heard when it tells this again.
+    take_back(*in, what, before);
+    throw;
+  }
+}
+
+/// The meaning just told, which not everybody has heard, was not told, unless somebody has told more since.
+void name_board::take_back(shard& in, const name_listener::news& told, const name_meaning& before) noexcept {
+  const std::lock_guard lock(in.changing);
+  const auto found = in.names.find(told.name.get());
+  if (found != in.names.end() && found->second.means.is_same(told.means)) found->second.means = before;
 }
 
 }  // namespace kvc::core

@@ -100,7 +100,7 @@ class name_board {
   [[nodiscard]] bool is_watched(engine_hash name) const;
   /// What engines have told of this name; unknown as well where nobody wants to know.
   [[nodiscard]] name_meaning meaning_of(engine_hash name) const;
-  /// An engine means this by `name`; `told` is known.
+  /// An engine means this by `name`; `told` is known. Throws std::bad_alloc: then some have not heard, and do when it is told again.
   void tell(engine_hash name, const name_meaning& told);
 
   [[nodiscard]] std::size_t watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
@@ -111,6 +111,7 @@ class name_board {
 
   [[nodiscard]] shard* shard_of(engine_hash name) const noexcept;
   [[nodiscard]] shard& made_shard_of(engine_hash name);
+  static void take_back(shard& in, const name_listener::news& told, const name_meaning& before) noexcept;
 
   std::atomic<shards*> shards_{nullptr};  ///< made when they are first needed: most partitions have no pool
   std::atomic<std::size_t> watched_{0};
