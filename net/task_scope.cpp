@@ -76,7 +76,7 @@ void task_scope::spawn(std::string name, asio::awaitable<void> work) {
       if (*scope != nullptr) (*scope)->begun(number);
     });
   } catch (const std::bad_alloc&) {
-    begun(number);
+    if (is_leaving_) begun(number);  // else `cancel` makes up for it
   }
 }
 
@@ -95,8 +95,21 @@ void task_scope::begun(std::uint64_t number) {
   // From the newest on, which it is or was: there may be as many tasks as connections.
   const auto found = std::find_if(tasks_.rbegin(), tasks_.rend(), [number](const auto& each) { return each->number <= number; });
   if (found == tasks_.rend() || (*found)->number != number) return;  // it has ended already
-  (*found)->has_begun = true;
-  if (is_leaving_) (*found)->cancel.emit(asio::cancellation_type::total);
+  note_begun(**found);
+}
+
+void task_scope::all_begun(std::uint64_t newest) {
+  const std::shared_ptr<task_scope*> scope = self_;
+  for (auto next = tasks_.begin(); next != tasks_.end() && (*next)->number <= newest;) {
+    note_begun(**next++);           // it may end with it ...
+    if (*scope == nullptr) return;  // ... and the owner of the scope go
+  }
+}
+
+void task_scope::note_begun(task& which) {
+  if (which.has_begun) return;
+  which.has_begun = true;
+  if (is_leaving_) which.cancel.emit(asio::cancellation_type::total);
 }
 
 void task_scope::ended(task_list::iterator which) noexcept {
@@ -107,10 +120,24 @@ void task_scope::ended(task_list::iterator which) noexcept {
 void task_scope::cancel(asio::cancellation_type type) {
   if (type == asio::cancellation_type::terminal) closed_ = true;
   if (type == asio::cancellation_type::total) is_leaving_ = true;
+  bool have_all_begun = true;
   // A cancelled task may end, and spawn or erase others, inside emit: step past it first.
   for (auto next = tasks_.begin(); next != tasks_.end();) {
     const auto current = next++;
-    if ((*current)->has_begun || type != asio::cancellation_type::total) (*current)->cancel.emit(type);
+    if ((*current)->has_begun || type != asio::cancellation_type::total) {
+      (*current)->cancel.emit(type);
+    } else {
+      have_all_begun = false;
+    }
+  }
+  if (have_all_begun || type != asio::cancellation_type::total) return;
+  // Each of them is told by what was posted when it was spawned, but for those for which there was no memory then.
+  try {
+    asio::post(executor_, [scope = self_, newest = spawned_] {
+      if (*scope != nullptr) (*scope)->all_begun(newest);
+    });
+  } catch (const std::bad_alloc&) {
+    all_begun(spawned_);
   }
 }
 

@@ -55,6 +55,8 @@ class task_scope {
   using task_list = std::list<std::unique_ptr<task>>;
   static void tell(const std::string& name, const std::exception_ptr& failure) noexcept;
   void begun(std::uint64_t number);
+  void all_begun(std::uint64_t newest);
+  void note_begun(task& which);
   void ended(task_list::iterator which) noexcept;
 
   asio::any_io_executor executor_;
