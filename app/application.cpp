@@ -1,13 +1,14 @@
 #include "app/application.hpp"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <limits>
 #include <system_error>
 #include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "app/process_limits.hpp"
 #include "app/publishers.hpp"
@@ -59,7 +60,9 @@ net::http_settings fitting(net::http_settings wanted, std::uint64_t open_files) 
 }
 
 /// An address as URLs have it.
-std::string in_url(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
+std::string in_url(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
 
 std::string joined(const std::vector<std::uint16_t>& ports) {
   std::string text;

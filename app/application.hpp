@@ -1,7 +1,6 @@
 // The whole service: builds its parts, starts them in order, waits for a signal, stops them in the reverse order.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -9,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/asio/awaitable.hpp>
 
 #include "app/log_sink.hpp"
 #include "app/memory_reserve.hpp"
@@ -65,12 +66,12 @@ class application {
 
   std::uint64_t open_files_;  ///< as many as this process may have
   settings values_;
-  log_sink sink_;                       ///< first made, last gone: everything below may log
+  log_sink sink_;  ///< first made, last gone: everything below may log
   std::promise<void> asked_to_stop_;
   std::optional<signals> signals_;  ///< heard until all below is gone
   core::medium_table media_;
   core::catalog catalog_;
-  net::zmq_engine engine_;              ///< outlives the sockets of the streams
+  net::zmq_engine engine_;  ///< outlives the sockets of the streams
   net::runtime lanes_;
   net::store_service stores_;  ///< before the streams, which tell it of objects
   net::fleet_service fleet_;

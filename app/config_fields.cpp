@@ -93,8 +93,7 @@ constexpr std::uint64_t day_ms = 24 * hour_ms;
 constexpr double ten_years_s = 315'360'000;
 constexpr std::uint64_t any_u64 = ~std::uint64_t{0};
 
-constexpr std::string_view host_words =
-    "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address";
+constexpr std::string_view host_words = "an IPv4 or IPv6 address; 0.0.0.0 = every IPv4 address, :: = every address";
 constexpr std::string_view token_words = "a list of tokens of 1 to 4096 letters, digits and -._~+/=; empty = none";
 
 constexpr std::array rows{
@@ -247,6 +246,8 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const field_info> config_fields() noexcept { return rows; }
+std::span<const field_info> config_fields() noexcept {
+  return rows;
+}
 
 }  // namespace kvc::app

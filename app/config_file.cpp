@@ -46,27 +46,25 @@ bool is_readable_by(int file, std::chrono::steady_clock::time_point deadline) {
 }
 
 /// Whether it begins as a text of 16 bits a letter does, which some editors write.
-bool is_utf16(std::string_view text) noexcept { return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"); }
+bool is_utf16(std::string_view text) noexcept {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
 
-std::string as_text(const json::value& value) { return value.is_string() ? std::string(value.get_string()) : json::serialize(value); }
+std::string as_text(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+}
 
 raw_value::form form_of(const json::value& value) {
   using form = raw_value::form;
   switch (value.kind()) {
-    case json::kind::string:
-      return form::json_string;
-    case json::kind::bool_:
-      return form::json_boolean;
+    case json::kind::string: return form::json_string;
+    case json::kind::bool_: return form::json_boolean;
     case json::kind::int64:
     case json::kind::uint64:
-    case json::kind::double_:
-      return form::json_number;
-    case json::kind::array:
-      return form::json_list;
-    case json::kind::object:
-      return form::json_object;
-    case json::kind::null:
-      return form::json_other;
+    case json::kind::double_: return form::json_number;
+    case json::kind::array: return form::json_list;
+    case json::kind::object: return form::json_object;
+    case json::kind::null: return form::json_other;
   }
   return form::json_other;
 }
@@ -161,8 +159,8 @@ file_contents parse_config_file(std::string_view text, const std::string& path) 
   }
   if (failure) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(read, text.size())), '\n');
-    contents.errors.push_back(path + ":" + std::to_string(line) + ": not JSON: " +
-                              (is_utf16(text) ? "it is UTF-16; save it as UTF-8" : failure.message()));
+    contents.errors.push_back(path + ":" + std::to_string(line) +
+                              ": not JSON: " + (is_utf16(text) ? "it is UTF-16; save it as UTF-8" : failure.message()));
     return contents;
   }
   json::value document = parser.release();

@@ -115,13 +115,15 @@ class flag_reader {
 
   const std::vector<std::string>* arguments_;
   std::size_t next_ = 0;
-  std::string spelled_;  ///< the flag in hand, as it was given: some have several names
+  std::string spelled_;            ///< the flag in hand, as it was given: some have several names
   bool is_behind_secret_ = false;  ///< a word that belongs to no flag may be the second half of a secret one's value
   parsed_flags parsed_;
 };
 
 }  // namespace
 
-parsed_flags read_flags(const std::vector<std::string>& arguments) { return flag_reader(arguments).read(); }
+parsed_flags read_flags(const std::vector<std::string>& arguments) {
+  return flag_reader(arguments).read();
+}
 
 }  // namespace kvc::app

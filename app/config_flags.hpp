@@ -12,7 +12,7 @@ namespace kvc::app {
 /// What the command line says, in its order.
 struct parsed_flags {
   command wanted = command::serve;
-  std::string config_file;           ///< of `--config`; empty: not given
+  std::string config_file;  ///< of `--config`; empty: not given
   std::vector<found_value> values;
   std::vector<std::string> errors;
 };

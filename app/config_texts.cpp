@@ -1,15 +1,16 @@
 #include "app/config_texts.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
 namespace kvc::app {
 
-std::string get_http_host(const settings& from) { return from.http_host; }
+std::string get_http_host(const settings& from) {
+  return from.http_host;
+}
 
 bool put_http_host(settings& into, const std::string& text) {
   in6_addr scratch{};
@@ -44,7 +45,9 @@ bool put_http_ports(settings& into, const std::vector<std::string>& items) {
   return true;
 }
 
-std::uint64_t get_first_port(const settings& from) { return from.http_ports.front(); }
+std::uint64_t get_first_port(const settings& from) {
+  return from.http_ports.front();
+}
 
 void put_first_port(settings& into, std::uint64_t port) {
   const auto narrow = static_cast<std::uint16_t>(port);
@@ -54,7 +57,9 @@ void put_first_port(settings& into, std::uint64_t port) {
   into.http_ports.erase(twice, into.http_ports.end());
 }
 
-std::uint64_t get_last_port(const settings& from) { return from.http_ports.back(); }
+std::uint64_t get_last_port(const settings& from) {
+  return from.http_ports.back();
+}
 
 void put_last_port(settings& into, std::uint64_t port) {
   const auto narrow = static_cast<std::uint16_t>(port);
@@ -73,18 +78,26 @@ bool put_eviction_unit(settings& into, const std::string& text) {
   return true;
 }
 
-std::string get_quota_file(const settings& from) { return from.coordinator.quota_file; }
+std::string get_quota_file(const settings& from) {
+  return from.coordinator.quota_file;
+}
 
 bool put_quota_file(settings& into, const std::string& text) {
   into.coordinator.quota_file = text;
   return true;
 }
 
-std::string get_log_level(const settings& from) { return std::string(net::log::to_string(from.log_level)); }
+std::string get_log_level(const settings& from) {
+  return std::string(net::log::to_string(from.log_level));
+}
 
-bool put_log_level(settings& into, const std::string& text) { return net::log::parse_level(text, into.log_level); }
+bool put_log_level(settings& into, const std::string& text) {
+  return net::log::parse_level(text, into.log_level);
+}
 
-std::string get_after_loss(const settings& from) { return std::string(core::to_string(from.streams.after_loss)); }
+std::string get_after_loss(const settings& from) {
+  return std::string(core::to_string(from.streams.after_loss));
+}
 
 bool put_after_loss(settings& into, const std::string& text) {
   const auto policy = core::parse_loss_policy(text);

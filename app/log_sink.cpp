@@ -57,7 +57,9 @@ void take_no_signals() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-spdlog::string_view_t view_of(std::string_view text) noexcept { return {text.data(), text.size()}; }
+spdlog::string_view_t view_of(std::string_view text) noexcept {
+  return {text.data(), text.size()};
+}
 
 /// Standard error, on the thread of the queue. Since the queue drops its oldest lines, what is missing is missing before the line that
 /// comes out next, and is told there: at most once a second, and the rest when somebody waits for the end of the queue.

@@ -20,7 +20,9 @@ namespace {
 using kvc::app::command;
 using kvc::app::exit_code;
 
-void print(std::FILE* where, const std::string& text) { static_cast<void>(std::fputs(text.c_str(), where)); }
+void print(std::FILE* where, const std::string& text) {
+  static_cast<void>(std::fputs(text.c_str(), where));
+}
 
 /// What was asked for and is all there is to do: the exit code says whether it could be written.
 exit_code answer(const std::string& text) {

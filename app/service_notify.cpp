@@ -1,12 +1,12 @@
 #include "app/service_notify.hpp"
 
-#include <systemd/sd-daemon.h>
-
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <cstdint>
 #include <string_view>
 #include <utility>
+
+#include <boost/asio/post.hpp>
+#include <systemd/sd-daemon.h>
 
 #include "net/log.hpp"
 
@@ -21,7 +21,9 @@ constexpr std::chrono::milliseconds readiness_period{50};
 constexpr std::chrono::microseconds extension = std::chrono::seconds(30);
 constexpr std::chrono::seconds extension_period{10};
 
-std::string extend_by(std::chrono::microseconds time) { return "\nEXTEND_TIMEOUT_USEC=" + std::to_string(time.count()); }
+std::string extend_by(std::chrono::microseconds time) {
+  return "\nEXTEND_TIMEOUT_USEC=" + std::to_string(time.count());
+}
 
 constexpr std::string_view ready_words = "READY=1\nSTATUS=ready";
 constexpr auto full = notify_channel::outcome::full;
@@ -99,7 +101,8 @@ void service_notify::tell_status(const std::vector<std::string>& missing) {
   std::string status = "STATUS=not ready: " + missing.front();
   if (missing.size() > 1) status += " and " + std::to_string(missing.size() - 1) + " more";
   // Clients choose the names in here, and a line break would begin an assignment of its own.
-  std::ranges::replace_if(status, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
+  std::ranges::replace_if(
+      status, [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
   const auto now = std::chrono::steady_clock::now();
   if (status == last_status_ && now - last_told_ < extension_period) return;
   if (channel_.tell(status + extend_by(extension)) == full) return;  // the next look tells it

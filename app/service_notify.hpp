@@ -2,13 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include "app/notify_channel.hpp"
 #include "net/runtime.hpp"
@@ -60,7 +61,7 @@ class service_notify {
   std::string owed_;  ///< what is insisted on
   std::string last_status_;
   std::chrono::steady_clock::time_point last_told_{};  ///< when the last status was sent
-  std::shared_ptr<round> round_;  ///< the notes that are out; null between rounds
+  std::shared_ptr<round> round_;                       ///< the notes that are out; null between rounds
 };
 
 }  // namespace kvc::app

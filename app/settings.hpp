@@ -43,7 +43,7 @@ struct settings {
 
   net::log::level log_level = net::log::level::info;
   std::vector<std::pair<net::log::module, net::log::level>> log_modules;
-  bool to_journal = false;  ///< standard error is connected to the systemd journal (JOURNAL_STREAM)
+  bool to_journal = false;    ///< standard error is connected to the systemd journal (JOURNAL_STREAM)
   std::string notify_socket;  ///< of the service manager (NOTIFY_SOCKET); empty: there is none
 
   std::vector<publisher_entry> publishers;

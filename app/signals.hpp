@@ -33,7 +33,7 @@ class signals {
   std::function<void()> on_second_;
   bool is_draining_ = false;
   std::chrono::steady_clock::time_point asked_at_{};  ///< of the first
-  std::thread thread_;  ///< last: uses the rest
+  std::thread thread_;                                ///< last: uses the rest
 };
 
 }  // namespace kvc::app

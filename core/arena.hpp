@@ -36,8 +36,9 @@ struct arena_usage {
 };
 [[nodiscard]] arena_usage arena_now() noexcept;
 
-/// Gives back what is free in whole large pages, to the system or the page_reserve; answers how many bytes. Takes some 50 ns per free piece,
-/// so it is to be called now and then, from a thread that has nothing else to do; lanes do not wait for it. Pieces at a thread's hand stay.
+/// Gives back what is free in whole large pages, to the system or the page_reserve; answers how many bytes. Takes some 50 ns per free
+/// piece, so it is to be called now and then, from a thread that has nothing else to do; lanes do not wait for it. Pieces at a thread's
+/// hand stay.
 std::size_t arena_trim();
 
 }  // namespace kvc::core

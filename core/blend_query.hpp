@@ -1,13 +1,14 @@
 // One prompt held against the blend table: every offset, one pass, in slices.
 #pragma once
 
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/blend_table.hpp"
 #include "core/polynomial_hash.hpp"

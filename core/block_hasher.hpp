@@ -31,7 +31,9 @@ struct hash_recipe {
 [[nodiscard]] seq_hash roll(seq_hash previous, local_hash local, std::uint64_t seed);
 
 /// The rolling hash of a first block is its local hash.
-[[nodiscard]] constexpr seq_hash first_in_sequence(local_hash local) { return seq_hash{local.get()}; }
+[[nodiscard]] constexpr seq_hash first_in_sequence(local_hash local) {
+  return seq_hash{local.get()};
+}
 
 /// Appends the local hash of every complete block of `tokens`; a tail shorter than `block_size` is ignored. `extra_keys` is empty or has
 /// one (possibly empty) entry per block; missing entries count as empty. `block_size` is at least 1. Pure.

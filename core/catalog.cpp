@@ -12,7 +12,9 @@ namespace {
 auto member_order(const member& each) {
   return std::tie(each.key->instance, each.key->rank, each.key->kind, each.key->tenant, each.id);
 }
-bool is_before(const member& left, const member& right) { return member_order(left) < member_order(right); }
+bool is_before(const member& left, const member& right) {
+  return member_order(left) < member_order(right);
+}
 
 /// What a pool that is not shared lends, and to whom of its instance's members.
 private_pool lent_by(const member& pool, std::span<const member> instance) {

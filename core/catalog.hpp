@@ -69,7 +69,7 @@ struct member {
   worker_id id{};
   std::shared_ptr<const worker_key> key;  ///< never null in a partition
   bool shared_pool = false;
-  std::shared_ptr<stream_status> status;              ///< of the worker's stream
+  std::shared_ptr<stream_status> status;                ///< of the worker's stream
   std::shared_ptr<std::atomic<media_mask>> media_seen;  ///< never null; media the worker has ever reported, only grows
 };
 
@@ -79,9 +79,9 @@ using member_list = std::vector<member, page_allocator<member>>;
 /// A partition and its members at one moment. Immutable.
 struct partition_view {
   std::shared_ptr<core::partition> partition;
-  member_list members;             ///< sorted by (instance, rank, class); shared pools included
-  match_scope scope;               ///< the pools, ready for `prefix_index::match`
-  member_map by_worker;            ///< the same members by instance and worker
+  member_list members;   ///< sorted by (instance, rank, class); shared pools included
+  match_scope scope;     ///< the pools, ready for `prefix_index::match`
+  member_map by_worker;  ///< the same members by instance and worker
 };
 
 /// All partitions at one moment. Immutable.

@@ -12,8 +12,8 @@
 
 #include "core/vector_width.hpp"
 
-// Vector loads of cells that a lane may be writing are no atomic loads in the language's sense, though each aligned element is read whole on every
-// CPU this is compiled for. The thread sanitizer cannot know that, so under it the plain atomic code runs.
+// Vector loads of cells that a lane may be writing are no atomic loads in the language's sense, though each aligned element is read whole
+// on every CPU this is compiled for. The thread sanitizer cannot know that, so under it the plain atomic code runs.
 #if defined(__SANITIZE_THREAD__)
 #define KVC_SWEEP_PLAINLY 1
 #elif defined(__has_feature)
@@ -24,7 +24,8 @@
 
 namespace kvc::core {
 
-void sweep_cells_scalar(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full, std::uint64_t* partial) noexcept {
+void sweep_cells_scalar(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full,
+                        std::uint64_t* partial) noexcept {
   for (std::size_t word = 0; word < count / 64; ++word) {
     std::uint64_t is_full = 0;
     std::uint64_t is_partial = 0;
@@ -44,15 +45,17 @@ using sweep_function = void (*)(const dense_cell*, std::size_t, std::uint32_t, s
 
 #if defined(__x86_64__) && !defined(KVC_SWEEP_PLAINLY)
 
-__attribute__((target("avx512f,avx512bw"))) void sweep_avx512(const dense_cell* cells, std::size_t count, std::uint32_t length, std::uint64_t* full,
-                                                              std::uint64_t* partial) noexcept {
+__attribute__((target("avx512f,avx512bw"))) void sweep_avx512(const dense_cell* cells, std::size_t count, std::uint32_t length,
+                                                              std::uint64_t* full, std::uint64_t* partial) noexcept {
   const __m512i mask = _mm512_set1_epi16(cell_word::cutoff_mask);
   const __m512i least = _mm512_set1_epi16(static_cast<short>(length));
   for (std::size_t word = 0; word < count / 64; ++word) {
     const __m512i low = _mm512_and_si512(_mm512_loadu_si512(cells + word * 64), mask);
     const __m512i high = _mm512_and_si512(_mm512_loadu_si512(cells + word * 64 + 32), mask);
-    const std::uint64_t is_full = std::uint64_t{_mm512_cmpge_epu16_mask(low, least)} | std::uint64_t{_mm512_cmpge_epu16_mask(high, least)} << 32U;
-    const std::uint64_t is_held = std::uint64_t{_mm512_test_epi16_mask(low, low)} | std::uint64_t{_mm512_test_epi16_mask(high, high)} << 32U;
+    const std::uint64_t is_full = std::uint64_t{_mm512_cmpge_epu16_mask(low, least)} | std::uint64_t{_mm512_cmpge_epu16_mask(high, least)}
+                                                                                           << 32U;
+    const std::uint64_t is_held = std::uint64_t{_mm512_test_epi16_mask(low, low)} | std::uint64_t{_mm512_test_epi16_mask(high, high)}
+                                                                                        << 32U;
     full[word] = is_full;
     partial[word] = is_held & ~is_full;
   }
@@ -91,9 +94,9 @@ __attribute__((target("avx2"))) void sweep_avx2(const dense_cell* cells, std::si
     const __m256i second_held = _mm256_cmpgt_epi16(second, none);
     const __m256i third_held = _mm256_cmpgt_epi16(third, none);
     const __m256i fourth_held = _mm256_cmpgt_epi16(fourth, none);
-    const __m256i any = _mm256_or_si256(
-        _mm256_or_si256(_mm256_xor_si256(first_held, first_full), _mm256_xor_si256(second_held, second_full)),
-        _mm256_or_si256(_mm256_xor_si256(third_held, third_full), _mm256_xor_si256(fourth_held, fourth_full)));
+    const __m256i any =
+        _mm256_or_si256(_mm256_or_si256(_mm256_xor_si256(first_held, first_full), _mm256_xor_si256(second_held, second_full)),
+                        _mm256_or_si256(_mm256_xor_si256(third_held, third_full), _mm256_xor_si256(fourth_held, fourth_full)));
     partial[word] = _mm256_testz_si256(any, any) != 0 ? 0 : bits_of(first_held, second_held, third_held, fourth_held) & ~full[word];
   }
 }
@@ -128,11 +131,15 @@ void sweep_neon(const dense_cell* cells, std::size_t count, std::uint32_t length
   }
 }
 
-sweep_function best_sweep() noexcept { return sweep_neon; }
+sweep_function best_sweep() noexcept {
+  return sweep_neon;
+}
 
 #else
 
-sweep_function best_sweep() noexcept { return sweep_cells_scalar; }
+sweep_function best_sweep() noexcept {
+  return sweep_cells_scalar;
+}
 
 #endif
 

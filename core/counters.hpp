@@ -15,7 +15,9 @@ namespace kvc::core {
 class lane_counter {
  public:
   void add(std::uint64_t amount = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
-  void subtract(std::uint64_t amount = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed); }
+  void subtract(std::uint64_t amount = 1) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -72,12 +74,22 @@ class latency_histogram {
 
 /// Routes with counters of their own; whatever else is asked for counts as `other`.
 enum class route : std::uint8_t {
-  query, query_by_hash, query_batch, register_publisher, unregister_publisher, inspect, metrics, coordinator, exist, stores, other
+  query,
+  query_by_hash,
+  query_batch,
+  register_publisher,
+  unregister_publisher,
+  inspect,
+  metrics,
+  coordinator,
+  exist,
+  stores,
+  other
 };
 inline constexpr std::size_t route_count = 11;
 [[nodiscard]] constexpr const char* route_name(route which) noexcept {
-  constexpr std::array<const char*, route_count> names{"query", "query_by_hash", "query_batch", "register",
-                                                       "unregister", "inspect", "metrics", "coordinator", "exist", "stores", "other"};
+  constexpr std::array<const char*, route_count> names{"query",   "query_by_hash", "query_batch", "register", "unregister", "inspect",
+                                                       "metrics", "coordinator",   "exist",       "stores",   "other"};
   return names[static_cast<std::size_t>(which)];
 }
 
@@ -107,51 +119,52 @@ struct event_counters {
 /// What a probe for an object came to.
 enum class exist_result : std::uint8_t { exists, missing, internal, invalid_key, unavailable };
 inline constexpr std::size_t exist_result_count = 5;
-inline constexpr std::array<const char*, exist_result_count> exist_result_names{"exists", "missing", "internal", "invalid_key", "unavailable"};
+inline constexpr std::array<const char*, exist_result_count> exist_result_names{"exists", "missing", "internal", "invalid_key",
+                                                                                "unavailable"};
 
 /// Everything one lane counts. Written by its lane only.
 struct alignas(64) lane_counters {
   std::array<route_counters, route_count> routes;
   lane_counter connections_accepted;
-  lane_counter connections_refused;   ///< over the limit
+  lane_counter connections_refused;  ///< over the limit
   lane_counter connections_open;
-  lane_counter connections_timed_out; ///< ended by a deadline
-  lane_counter bodies_refused;        ///< 413 and body budget
+  lane_counter connections_timed_out;  ///< ended by a deadline
+  lane_counter bodies_refused;         ///< 413 and body budget
   lane_counter bytes_in;
   lane_counter bytes_out;
-  lane_counter queried_blocks;        ///< complete blocks in queries
-  lane_counter matched_blocks;        ///< the deepest match of each query
+  lane_counter queried_blocks;  ///< complete blocks in queries
+  lane_counter matched_blocks;  ///< the deepest match of each query
 
   lane_counter batches;
-  lane_counter bad_frames;            ///< messages with the wrong shape
-  lane_counter other_topics;          ///< messages for other subscribers
-  lane_counter bad_batches;           ///< payloads that could not be decoded
-  lane_counter bad_events;            ///< events left out of a good batch
+  lane_counter bad_frames;    ///< messages with the wrong shape
+  lane_counter other_topics;  ///< messages for other subscribers
+  lane_counter bad_batches;   ///< payloads that could not be decoded
+  lane_counter bad_events;    ///< events left out of a good batch
   lane_counter stored_events;
   lane_counter removed_events;
   lane_counter cleared_events;
   lane_counter stored_blocks;
   lane_counter removed_blocks;
-  lane_counter unknown_removals;      ///< removals of names nobody holds
-  lane_counter orphaned_blocks;       ///< stored under a parent not seen yet
-  lane_counter joined_blocks;         ///< orphans whose parent came
-  lane_counter dropped_orphans;       ///< orphans given up because of the bound, or by eviction
-  lane_counter skipped_blocks;        ///< stored blocks that cannot be indexed (block size, position, bounds)
-  lane_counter reblocked_pages;       ///< blocks of another size than registered that were taken apart or joined
-  lane_counter reblocked_blocks;      ///< blocks of the registered size that were made of them
-  lane_counter uncounted_blocks;      ///< stored in groups that cannot answer for a prefix
-  lane_counter unplaced_events;       ///< about objects whose blocks nothing names
+  lane_counter unknown_removals;  ///< removals of names nobody holds
+  lane_counter orphaned_blocks;   ///< stored under a parent not seen yet
+  lane_counter joined_blocks;     ///< orphans whose parent came
+  lane_counter dropped_orphans;   ///< orphans given up because of the bound, or by eviction
+  lane_counter skipped_blocks;    ///< stored blocks that cannot be indexed (block size, position, bounds)
+  lane_counter reblocked_pages;   ///< blocks of another size than registered that were taken apart or joined
+  lane_counter reblocked_blocks;  ///< blocks of the registered size that were made of them
+  lane_counter uncounted_blocks;  ///< stored in groups that cannot answer for a prefix
+  lane_counter unplaced_events;   ///< about objects whose blocks nothing names
   event_counters decoded;
   std::array<lane_counter, exist_result_count> probes;  ///< keys of POST /exist
-  lane_counter object_events;         ///< replicas of objects that came or went
-  lane_counter refused_objects;       ///< events about objects that could not be taken
+  lane_counter object_events;                           ///< replicas of objects that came or went
+  lane_counter refused_objects;                         ///< events about objects that could not be taken
   lane_counter gaps;
   lane_counter replays;
   lane_counter replays_failed;
   lane_counter lost_batches;
   lane_counter restarts;
-  latency_histogram apply_batch;      ///< from received to applied
-  latency_histogram batch_delay;      ///< from its time by its publisher's clock to applied; of streams that are whole
+  latency_histogram apply_batch;  ///< from received to applied
+  latency_histogram batch_delay;  ///< from its time by its publisher's clock to applied; of streams that are whole
 };
 
 }  // namespace kvc::core

@@ -20,8 +20,7 @@ class category final : public boost::system::error_category {
       case errc::salt_not_allowed: return "the cache salt must not contain '@', '/', '\\' or NUL";
       case errc::salt_too_long: return "the cache salt is longer than 128 characters";
       case errc::keys_exhausted: return "as many keys are tracked as this coordinator may track";
-      case errc::object_too_large:
-        return "an object of so many bytes is beyond what can be counted";
+      case errc::object_too_large: return "an object of so many bytes is beyond what can be counted";
       case errc::quota_limit_invalid: return "invalid quota limit";
       case errc::quotas_exhausted: return "as many quotas are kept as this coordinator may keep";
       case errc::servers_exhausted: return "as many MP servers are registered as this coordinator may know";
@@ -38,6 +37,8 @@ const boost::system::error_category& core_category() noexcept {
   return instance;
 }
 
-error_code make_error_code(errc value) noexcept { return {static_cast<int>(value), core_category()}; }
+error_code make_error_code(errc value) noexcept {
+  return {static_cast<int>(value), core_category()};
+}
 
 }  // namespace kvc::core

@@ -1,9 +1,10 @@
 // What can go wrong in the domain: one value, one sentence.
 #pragma once
 
+#include <type_traits>
+
 #include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
-#include <type_traits>
 
 namespace kvc::core {
 

@@ -74,7 +74,7 @@ class event_applier {
   struct progress {
     std::size_t next_batch = 0;
     std::size_t next_event = 0;  ///< of that batch
-    std::size_t next_name = 0;  ///< of that event, if it has more than are applied at once
+    std::size_t next_name = 0;   ///< of that event, if it has more than are applied at once
   };
 
   /// Applies events of `batches`, one batch after the other, from `at` on until about `budget` blocks have been touched, or a thousand of

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kept_percent = 95;  ///< what is left after eviction, so that it does not begin again at once
 constexpr std::uint32_t rounds_after_giving_up = 30;
-constexpr std::uint64_t rest_room = 64;     ///< a rest ends when the index has grown by this part of its budget
-constexpr std::int64_t least_given = 4;     ///< a pass that gave less than this part of what it asked for has asked for too old ones
+constexpr std::uint64_t rest_room = 64;          ///< a rest ends when the index has grown by this part of its budget
+constexpr std::int64_t least_given = 4;          ///< a pass that gave less than this part of what it asked for has asked for too old ones
 constexpr std::size_t tenants_told_apart = 256;  ///< of the counters, which are never forgotten
 constexpr std::uint32_t oldest_age = run::condemned - 1;
 

@@ -60,13 +60,13 @@ class eviction_pass {
 
   std::uint64_t number_ = 0;
   std::uint32_t round_ = 0;
-  std::uint32_t least_age_ = 0;                  ///< rounds without use
+  std::uint32_t least_age_ = 0;  ///< rounds without use
   bool gives_up_waiting_ = false;
   std::shared_ptr<const catalog_view> catalog_;  ///< keeps the partitions
   std::vector<std::unique_ptr<account>> accounts_;
   std::unordered_map<const partition*, account*> by_home_;
-  std::atomic<std::uint64_t> blocks_{0};                      ///< let go of in all
-  std::atomic<std::uint64_t> given_up_{0};                    ///< of those that waited
+  std::atomic<std::uint64_t> blocks_{0};    ///< let go of in all
+  std::atomic<std::uint64_t> given_up_{0};  ///< of those that waited
   std::atomic<bool> has_passed_over_{false};
   std::int64_t asked_ = 0;                                    ///< bytes, of all accounts
   std::atomic<std::uint32_t> oldest_spared_{nothing_spared};  ///< age of the oldest leaf that was too young
@@ -80,12 +80,11 @@ class eviction_pass {
 /// budget.hpp) with what it holds, and who has more gives the difference: leaf runs, since nothing can be matched behind a block that is
 /// not held, those first that were used least recently. Recency is told in rounds, which some clock outside begins: a query or store marks
 /// the runs it comes through with the round. A pass lets go of what is older than an age, which begins where the last pressure left it and
-/// comes down, guided by what was spared, when a pass gave much less than it asked for, until there is enough room. A chain is eaten from its end, run by run. A run is condemned once,
-/// by the first lane that comes to it, and charged then; all who hold it follow, so that no worker pays alone for what others still hold; a
-/// use in between saves it for those who have not.
-/// What counts: runs, cells and directories as far as blocks leaving give them back, and what lanes say they keep beside (`note_lane`),
-/// which is taken to be spread over the tenants like the index. Room kept for what may come does not count.
-/// Thread-safety: all members from any lane; they take a lock and are rare.
+/// comes down, guided by what was spared, when a pass gave much less than it asked for, until there is enough room. A chain is eaten from
+/// its end, run by run. A run is condemned once, by the first lane that comes to it, and charged then; all who hold it follow, so that no
+/// worker pays alone for what others still hold; a use in between saves it for those who have not. What counts: runs, cells and directories
+/// as far as blocks leaving give them back, and what lanes say they keep beside (`note_lane`), which is taken to be spread over the tenants
+/// like the index. Room kept for what may come does not count. Thread-safety: all members from any lane; they take a lock and are rare.
 class index_budget {
  public:
   /// `bytes` 0: no budget, nothing ever happens. `catalog` outlives the budget; `lanes` at least 1.

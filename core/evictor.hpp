@@ -38,8 +38,8 @@ struct eviction_counters {
 /// and one that takes all keys anyway, makes no difference.
 ///
 /// Use: `begin`, `step` until it says done, `take_pieces`; send each piece's keys (`visit_keys`) and report what became of it (`accepted`,
-/// `refused`, `failed`); `expire` now and then. Between two calls the ledger may change in any way. Hold it back while a resync goes on (`resync_fsm::holds_eviction`).
-/// Memory: 4 bytes per key in flight. Pure; one lane, the ledger's.
+/// `refused`, `failed`); `expire` now and then. Between two calls the ledger may change in any way. Hold it back while a resync goes on
+/// (`resync_fsm::holds_eviction`). Memory: 4 bytes per key in flight. Pure; one lane, the ledger's.
 class evictor {
  public:
   using time_point = std::chrono::steady_clock::time_point;

@@ -105,19 +105,24 @@ compare_function best_compare() noexcept {
 std::size_t common_prefix_neon(const std::uint64_t* left, const std::uint64_t* right, std::size_t count) noexcept {
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    const uint64x2_t first = vandq_u64(vceqq_u64(vld1q_u64(left + i), vld1q_u64(right + i)), vceqq_u64(vld1q_u64(left + i + 2), vld1q_u64(right + i + 2)));
-    const uint64x2_t second =
-        vandq_u64(vceqq_u64(vld1q_u64(left + i + 4), vld1q_u64(right + i + 4)), vceqq_u64(vld1q_u64(left + i + 6), vld1q_u64(right + i + 6)));
+    const uint64x2_t first =
+        vandq_u64(vceqq_u64(vld1q_u64(left + i), vld1q_u64(right + i)), vceqq_u64(vld1q_u64(left + i + 2), vld1q_u64(right + i + 2)));
+    const uint64x2_t second = vandq_u64(vceqq_u64(vld1q_u64(left + i + 4), vld1q_u64(right + i + 4)),
+                                        vceqq_u64(vld1q_u64(left + i + 6), vld1q_u64(right + i + 6)));
     if (vminvq_u32(vreinterpretq_u32_u64(vandq_u64(first, second))) == 0) break;
   }
   return i + common_prefix_scalar(left + i, right + i, count - i);
 }
 
-compare_function best_compare() noexcept { return common_prefix_neon; }
+compare_function best_compare() noexcept {
+  return common_prefix_neon;
+}
 
 #else
 
-compare_function best_compare() noexcept { return common_prefix_scalar; }
+compare_function best_compare() noexcept {
+  return common_prefix_scalar;
+}
 
 #endif
 

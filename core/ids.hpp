@@ -41,8 +41,8 @@ struct worker_key {
 struct partition_key {
   std::string tenant;
   std::string model;
-  std::string lora;  ///< empty: the base model
-  std::string salt;  ///< empty: none
+  std::string lora;              ///< empty: the base model
+  std::string salt;              ///< empty: none
   std::uint32_t block_size = 0;  ///< tokens per block, at least 1
 
   friend auto operator<=>(const partition_key&, const partition_key&) = default;

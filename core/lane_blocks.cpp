@@ -144,7 +144,7 @@ lane_blocks::stored_part lane_blocks::store_some(const store_command& command, s
   std::optional<place> previous;
   if (command.link == store_link::parent) previous = known_place(command.parent, home, command.medium);
   visit_end pinned(runs_of(home), nullptr);  // the run of `previous`, which must not die before the next block is hung behind it
-  std::size_t awaited = 0;  // the end of what may be stored before somebody joins
+  std::size_t awaited = 0;                   // the end of what may be stored before somebody joins
   stored_part done;
 
   while (done.names < command.names.size()) {
@@ -315,7 +315,7 @@ bool lane_blocks::put_odd(engine_hash name, copies& all, const copy& what, apply
     ++tally.repeated;
   } else {
     all.reserve(all.size() + 1);  // what is held odd without a name could never be let go of
-    hold_odd(now);  // before others are let go of, so that readers never miss it
+    hold_odd(now);                // before others are let go of, so that readers never miss it
     count_held(now.where.home, now.medium, 1);
     const auto stays = [&](const copy& each) {
       return each.medium != now.medium || (says_place(name, now.where) && says_place(name, each.where));
@@ -352,7 +352,7 @@ lane_blocks::copies& lane_blocks::make_odd(engine_hash name, const lane_holdings
       const auto medium = static_cast<medium_id>(std::countr_zero(rest));
       const std::uint32_t which = holdings_.plain_on(block, medium);
       if (which == lane_holdings::none) continue;
-      all.reserve(all.size() + 1);  // what is held odd without a name could never be let go of
+      all.reserve(all.size() + 1);              // what is held odd without a name could never be let go of
       holdings_.hold_odd(which, block.offset);  // first, so that readers never miss the block
       all.push_back({{{block.in, block.offset}, {}, block.home}, 1, medium});
       holdings_.release_plain(which, block.offset);

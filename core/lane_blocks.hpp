@@ -49,11 +49,11 @@ class lane_blocks {
  public:
   struct options {
     worker_id worker{};
-    bool copy_counting = true;         ///< a removal takes one copy away; false: it takes the name away
-    std::size_t max_orphans = 65'536;  ///< 0: none are kept; where no line is given
-    std::shared_ptr<lane_names> lane = {};  ///< names shared with the other workers of the lane; null: the worker has its own
+    bool copy_counting = true;                  ///< a removal takes one copy away; false: it takes the name away
+    std::size_t max_orphans = 65'536;           ///< 0: none are kept; where no line is given
+    std::shared_ptr<lane_names> lane = {};      ///< names shared with the other workers of the lane; null: the worker has its own
     std::shared_ptr<orphan_line> orphans = {};  ///< with the other workers of the stream, whose bound it keeps; null: one of its own
-    bool explains_names = false;       ///< tells the pools of a partition what the names mean that they watch (see name_board)
+    bool explains_names = false;                ///< tells the pools of a partition what the names mean that they watch (see name_board)
   };
 
   explicit lane_blocks(options with);
@@ -70,8 +70,8 @@ class lane_blocks {
 
   /// How far `store_some` has come.
   struct stored_part {
-    std::size_t names = 0;    ///< of the command's, from the first on
-    bool has_room = true;     ///< false: there is none for the rest, which has been counted as skipped
+    std::size_t names = 0;  ///< of the command's, from the first on
+    bool has_room = true;   ///< false: there is none for the rest, which has been counted as skipped
   };
   /// As `store`, but looks at no more than `joins` orphans, which it lowers: of those that wait for one shared prompt there may be tens of
   /// thousands. Until `join_some` has answered true nothing else may be called that changes anything; then the rest of the command may be
@@ -82,8 +82,8 @@ class lane_blocks {
 
   /// What a removal says of the partition it means. Matters to names by the standard only, which may stand in several.
   struct removal_scope {
-    const partition* home = nullptr;  ///< looked at first; null: the newest place of a name is meant
-    bool is_explicit = false;         ///< nothing is meant but what stands there
+    const partition* home = nullptr;     ///< looked at first; null: the newest place of a name is meant
+    bool is_explicit = false;            ///< nothing is meant but what stands there
     const event_scope* named = nullptr;  ///< nothing is meant but what stands in partitions of the dimensions it names; null: in any
     bool any_size = false;               ///< the size of blocks that it names is none of those dimensions
   };
@@ -151,17 +151,17 @@ class lane_blocks {
   void remove_one(engine_hash name, medium_id medium, const removal_scope& from, apply_tally& tally);
   /// Where a block stands: in a run, or nowhere but under its sequence hash.
   struct place {
-    run_place where;        ///< null run: known by `block` only
-    seq_hash block{};       ///< when the run is null
-    std::uint16_t home = 0; ///< index into homes_
+    run_place where;         ///< null run: known by `block` only
+    seq_hash block{};        ///< when the run is null
+    std::uint16_t home = 0;  ///< index into homes_
   };
   struct copy {
     place where;
     std::uint32_t count = 0;
     medium_id medium{};
   };
-  /// Of an odd name, ordered by time of the last store: the last one, of those on a medium first, says what the name means for those who hang
-  /// behind it on that medium.
+  /// Of an odd name, ordered by time of the last store: the last one, of those on a medium first, says what the name means for those who
+  /// hang behind it on that medium.
   using copies = boost::container::small_vector<copy, 1>;
   struct orphan {
     std::optional<engine_hash> parent;  ///< absent: waits for its own name
@@ -191,9 +191,10 @@ class lane_blocks {
   void count_gone(std::uint16_t home, medium_id medium, std::uint64_t fewer);
   [[nodiscard]] run_store& runs_of(std::uint16_t home) { return homes_[home]->index().runs(); }
   [[nodiscard]] bool is_same_block(const place& left, const place& right) const;
-  /// Newest in one partition: on `first_on` where it has a place there, since other tiers may tell a block without its parent or with another.
+  /// Newest in one partition: on `first_on` where it has a place there, since other tiers may tell a block without its parent or with
+  /// another.
   [[nodiscard]] std::optional<place> known_place(engine_hash name, std::uint16_t home, std::optional<medium_id> first_on = std::nullopt);
-  [[nodiscard]] std::optional<place> any_place(engine_hash name);                          ///< newest of all
+  [[nodiscard]] std::optional<place> any_place(engine_hash name);  ///< newest of all
   [[nodiscard]] seq_hash hash_of(const place& of) const;
   void explain(engine_hash name, const place& here) const;
   void explain(std::span<const engine_hash> names, std::span<const local_hash> locals, const run_stretch& where, std::uint16_t home) const;
@@ -242,7 +243,8 @@ class lane_blocks {
   [[nodiscard]] bool clear_holding(std::uint32_t which, std::size_t& budget, apply_tally& tally);
   [[nodiscard]] bool give_up_waiting(eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first,
                                      apply_tally& tally);
-  void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first, apply_tally& tally);
+  void evict_holding(std::uint32_t which, eviction_pass& pass, std::size_t& budget, const std::function<void()>& before_first,
+                     apply_tally& tally);
   void evict_odd(engine_hash name, eviction_pass& pass, const std::function<void()>& before_first, apply_tally& tally);
   [[nodiscard]] std::size_t clear_odd(engine_hash name, media_mask which, std::span<const partition* const> only, apply_tally& tally);
   [[nodiscard]] bool clear_orphans(media_mask which, std::span<const partition* const> only, std::size_t& budget);
@@ -263,10 +265,10 @@ class lane_blocks {
   boost::container::small_vector<std::shared_ptr<partition>, 1> homes_;
   boost::container::small_vector<std::shared_ptr<entry_count::part>, 1> entries_;  ///< held in each home
   boost::container::small_vector<bool, 1> is_free_;  ///< by home: nothing is in it, and the next new one takes its place
-  std::uint64_t space_ = 0;                        ///< the worker's names are told apart from those of other spaces on the lane
+  std::uint64_t space_ = 0;                          ///< the worker's names are told apart from those of other spaces on the lane
   lane_holdings holdings_;
-  name_map<copies> odd_;                           ///< the whole truth about each name in it
-  std::size_t known_ = 0;                          ///< names, plain and odd
+  name_map<copies> odd_;   ///< the whole truth about each name in it
+  std::size_t known_ = 0;  ///< names, plain and odd
   bool is_clearing_ = false;
   std::uint32_t holdings_to_clear_ = 0;  ///< the clearing under way has still to look at those below this number
   name_walk odd_to_clear_;
@@ -276,8 +278,8 @@ class lane_blocks {
   /// A parent's name with that of an orphan behind it. In order, since after a loss all branches wait behind one shared prompt, and each of
   /// them is found by itself when it is given up.
   std::set<std::pair<engine_hash, engine_hash>> children_;
-  std::shared_ptr<orphan_line> ages_;                           ///< never null
-  std::vector<arrival> arrived_;                                ///< the newest last, each with its run pinned
+  std::shared_ptr<orphan_line> ages_;  ///< never null
+  std::vector<arrival> arrived_;       ///< the newest last, each with its run pinned
   std::array<std::uint64_t, max_media> held_{};
   std::function<void(engine_hash)> on_join_;  ///< may be empty
 };

@@ -90,11 +90,12 @@ class lane_holdings {
   [[nodiscard]] std::uint32_t open(run_store& store, run* in, std::uint16_t home, medium_id medium);
   /// Answers how many names its list had, if that went with it.
   std::uint32_t close_if_empty(std::uint32_t which);
-  /// The same where nothing may be thrown any more: without the memory it takes the holding stays, empty, until somebody opens it or a clear
-  /// comes through.
+  /// The same where nothing may be thrown any more: without the memory it takes the holding stays, empty, until somebody opens it or a
+  /// clear comes through.
   std::uint32_t try_close_if_empty(std::uint32_t which) noexcept;
 
-  /// Where no holding is in use, gives back the pages they lay on, `budget` of them, which it lowers. True when nothing is left to give back.
+  /// Where no holding is in use, gives back the pages they lay on, `budget` of them, which it lowers. True when nothing is left to give
+  /// back.
   [[nodiscard]] bool give_back_some(std::size_t& budget) noexcept;
 
   /// Blocks that go on behind `behind` with `locals` are about to be stored there. Where the run goes on differently and nothing branches
@@ -206,15 +207,15 @@ class lane_holdings {
   gradual_map by_run_{arena_kind::holdings};  ///< those that their runs do not lead to
   paged_list<holding, 64, arena_kind::holdings> all_;
   paged_list<holding, 64, arena_kind::holdings> left_;  ///< unused, to be given back
-  std::uint32_t first_unused_ = none;  ///< the others behind it, each in the `slot` of the one before
+  std::uint32_t first_unused_ = none;                   ///< the others behind it, each in the `slot` of the one before
   std::size_t in_use_ = 0;
   boost::container::small_vector<slot_use, 1> slots_;  ///< few: partitions times media
-  media_mask media_ = 0;         ///< ever used
+  media_mask media_ = 0;                               ///< ever used
   bool is_frozen_ = false;
   std::uint64_t moves_ = 0;
   std::vector<std::uint32_t> moved_to_;  ///< by move, the newest in place of the one `moves_kept` before it
-  bookmark stored_;   ///< stored last
-  bookmark removed_;  ///< found last for a removal
+  bookmark stored_;                      ///< stored last
+  bookmark removed_;                     ///< found last for a removal
   std::uint32_t last_trunk_ = none;  ///< in which a parent was found last that stood beside nothing: often a prompt that many begin with
   mutable std::uint32_t last_found_ = none;  ///< by its block; a guess where a store will go on
 };

@@ -10,8 +10,8 @@
 
 namespace kvc::core {
 
-/// Sticky worker -> lane: a worker keeps its lane for as long as it has a stream, and through a replacement of it; new workers go to the lane
-/// with the fewest streams, the lowest number first. Pure; control lane only.
+/// Sticky worker -> lane: a worker keeps its lane for as long as it has a stream, and through a replacement of it; new workers go to the
+/// lane with the fewest streams, the lowest number first. Pure; control lane only.
 class lane_map {
  public:
   /// `lanes` at least 1.

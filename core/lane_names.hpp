@@ -118,9 +118,9 @@ class lane_names final : private named_records {
 
   /// Whether the next list that is opened can have names that are found: there are numbers for 2^24 lists.
   [[nodiscard]] bool may_open() const noexcept { return (first_unused_ == naming::no_list ? end_ : first_unused_) < most_lists; }
-  /// The names of `count` blocks from `start` on, at most `most_handed_over`, go over to `to`, an empty list of the same space, as its first;
-  /// those behind them are forgotten, so that `from` ends at `start`. Precondition: they have names there, none of which is a gap; `to`
-  /// was opened when there was room for it.
+  /// The names of `count` blocks from `start` on, at most `most_handed_over`, go over to `to`, an empty list of the same space, as its
+  /// first; those behind them are forgotten, so that `from` ends at `start`. Precondition: they have names there, none of which is a gap;
+  /// `to` was opened when there was room for it.
   void hand_over(std::uint32_t from, std::uint32_t start, std::uint32_t count, std::uint32_t to);
   static constexpr std::uint32_t most_handed_over = 256;  ///< as many as one number takes
 

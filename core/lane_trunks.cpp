@@ -1,4 +1,5 @@
-// How lane_holdings keeps trunks whole and dead ends short: cutting runs off where nobody holds them any more, or where one worker can move.
+// How lane_holdings keeps trunks whole and dead ends short: cutting runs off where nobody holds them any more, or where one worker can
+// move.
 #include <algorithm>
 
 #include "core/cell_sweep.hpp"
@@ -18,7 +19,8 @@ void lane_holdings::make_way(run_store& store, run_place behind, std::span<const
   const std::uint32_t length = behind.offset + 1;
   const auto blocks = in.blocks();
   if (length >= blocks.size() || blocks[length] == locals[0].get()) return;
-  // The first branch at this block only: where many branch off, as behind a system prompt, moving each in turn would cost more than it gives.
+  // The first branch at this block only: where many branch off, as behind a system prompt, moving each in turn would cost more than it
+  // gives.
   if (in.child_end.load(std::memory_order_acquire) >= length) return;
   const auto [holders, slot] = find_reaching(in, length + 1, 2);
   if (holders == 0) {
@@ -48,7 +50,8 @@ void lane_holdings::forget_names_behind(const run_store& store, const run& in, s
   });
 }
 
-/// Whether letting go of the blocks from `cutoff` on, of `old_cutoff`, may leave more than half of a run to nobody. Inside a quiescent scope.
+/// Whether letting go of the blocks from `cutoff` on, of `old_cutoff`, may leave more than half of a run to nobody. Inside a quiescent
+/// scope.
 bool lane_holdings::may_be_dead_end(const holding& of, std::uint32_t old_cutoff, std::uint32_t cutoff) {
   const std::size_t half = of.in->blocks().size() / 2;
   return old_cutoff > half && cutoff <= half;
@@ -77,7 +80,8 @@ void lane_holdings::prepare_move() {
   if (moves_ == moved_to_.size() && moves_ < moves_kept) moved_to_.resize(std::max(moves_ * 2, at_first));
 }
 
-void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium, std::uint32_t visits) {
+void lane_holdings::take_tail_along(run_store& store, run& from, std::uint32_t length, std::uint32_t slot, medium_id medium,
+                                    std::uint32_t visits) {
   const std::uint32_t which = is_frozen_ ? none : find(&from, medium);
   if (which == none || all_[which].more || all_[which].slot != slot || all_[which].cutoff <= length) return;
   const naming& old = names_->at(all_[which].list);

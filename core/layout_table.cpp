@@ -22,11 +22,8 @@ result<std::uint32_t> layout_table::join(const object_key& key) {
     std::string model(key.model);
     if (!by_digest_.add(hash, id, *this)) return make_error_code(errc::keys_exhausted);
     free_.pop_back();
-    layouts_[id] = {.model = std::move(model),
-                    .kv_rank = key.kv_rank,
-                    .object_group = key.object_group,
-                    .keys = 0,
-                    .written = escaped_size(key.model)};
+    layouts_[id] = {
+        .model = std::move(model), .kv_rank = key.kv_rank, .object_group = key.object_group, .keys = 0, .written = escaped_size(key.model)};
     text_bytes_ += key.model.size();
   }
   ++layouts_[id].keys;

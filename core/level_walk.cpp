@@ -13,10 +13,16 @@ namespace {
 
 constexpr unsigned word_bits = 64;
 
-std::uint64_t bit_of(std::uint32_t slot) noexcept { return std::uint64_t{1} << (slot % word_bits); }
+std::uint64_t bit_of(std::uint32_t slot) noexcept {
+  return std::uint64_t{1} << (slot % word_bits);
+}
 
-std::uint32_t slot_in(std::uint32_t cell) noexcept { return cell >> cell_word::width; }
-cell_word word_in(std::uint32_t cell) noexcept { return cell_word(static_cast<std::uint16_t>(cell & ((1U << cell_word::width) - 1))); }
+std::uint32_t slot_in(std::uint32_t cell) noexcept {
+  return cell >> cell_word::width;
+}
+cell_word word_in(std::uint32_t cell) noexcept {
+  return cell_word(static_cast<std::uint16_t>(cell & ((1U << cell_word::width) - 1)));
+}
 
 /// Calls `sparse(cell)` for the sparse cells of a run, in use or not, and `dense(chunk)` for its dense chunks.
 template <class Sparse, class Dense>
@@ -25,7 +31,8 @@ void visit_cells(const run& in, Sparse sparse, Dense dense) {
     for (std::size_t i = 0; i < count; ++i) sparse(cells[i].load(std::memory_order_acquire));
   };
   all_of(in.cells.data(), run::inline_cells);
-  for (const cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+  for (const cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr;
+       chunk = chunk->next.load(std::memory_order_acquire)) {
     if (chunk->is_dense) {
       dense(*chunk);
     } else {

@@ -48,7 +48,7 @@ class level_walk {
   std::vector<std::uint64_t> room_;  ///< of the four bitmaps, `words_` words each
   std::uint64_t* alive_ = nullptr;   ///< slots that hold everything so far
   std::uint64_t* next_ = nullptr;
-  std::uint64_t* full_ = nullptr;    ///< of the chunk in hand, from its first slot on
+  std::uint64_t* full_ = nullptr;  ///< of the chunk in hand, from its first slot on
   std::uint64_t* partial_ = nullptr;
 };
 

@@ -16,14 +16,13 @@ namespace kvc::core {
 /// Depths of one worker, in blocks, each the length of the longest unbroken run of leading blocks of the query held ...
 struct worker_depth {
   worker_id worker{};
-  std::uint32_t any = 0;             ///< ... each block on any medium the worker can use, shared pools included
-  std::uint32_t device_or_host = 0;  ///< ... each block on gpu or cpu
+  std::uint32_t any = 0;                      ///< ... each block on any medium the worker can use, shared pools included
+  std::uint32_t device_or_host = 0;           ///< ... each block on gpu or cpu
   std::array<std::uint32_t, max_media> on{};  ///< ... every block on this one medium
 };
 
-
-/// The answer in the form the index finds it: sets of slots (see slot_table.hpp) that reach equally deep. Every slot that holds the first block
-/// of the query is in exactly one place; only those on `media` count. Reused between queries to keep its memory.
+/// The answer in the form the index finds it: sets of slots (see slot_table.hpp) that reach equally deep. Every slot that holds the first
+/// block of the query is in exactly one place; only those on `media` count. Reused between queries to keep its memory.
 struct match_levels {
   /// One slot and its depth in blocks, at least 1. Without initial values, so that room for many costs nothing.
   struct reach {
@@ -83,9 +82,9 @@ struct private_pool {
 
 /// Which blocks count, beside the worker's own.
 struct match_scope {
-  std::vector<worker_id> pools;            ///< shared pools: what they hold, every worker can use; sorted
-  std::vector<private_pool> private_pools; ///< sorted by pool
-  media_mask media = all_media;            ///< only these media count
+  std::vector<worker_id> pools;             ///< shared pools: what they hold, every worker can use; sorted
+  std::vector<private_pool> private_pools;  ///< sorted by pool
+  media_mask media = all_media;             ///< only these media count
 };
 
 /// Depths of every worker that holds at least one leading block itself, by ascending worker; and what a worker without any reaches

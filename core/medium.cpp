@@ -31,7 +31,9 @@ std::string spelling_of(std::string_view word) {
   return upper == key_of_ranks ? std::string(overflow_word) : upper;
 }
 
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) { return std::ranges::find(words, word) != words.end(); }
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
 
 /// Folds a known spelling; false when the word is nobody's synonym.
 bool fold(std::string_view upper, medium_id& folded) {
@@ -93,7 +95,9 @@ medium_id medium_table::intern(std::string_view word) {
   return static_cast<medium_id>(next);
 }
 
-std::string_view medium_table::name(medium_id medium) const noexcept { return names_[static_cast<std::size_t>(medium)]; }
+std::string_view medium_table::name(medium_id medium) const noexcept {
+  return names_[static_cast<std::size_t>(medium)];
+}
 
 bool medium_table::is_known_word(medium_id medium, std::string_view word) noexcept {
   if (tier_of(medium) != tier::external) return true;

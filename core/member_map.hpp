@@ -44,7 +44,8 @@ class member_map {
   static constexpr std::uint32_t nobody = 0xFFFF'FFFF;
 
   std::vector<instance, page_allocator<instance>> instances_;
-  std::vector<seat, page_allocator<seat>> table_;  ///< open addressing, a power of two, at most half full; free where the member is `nobody`
+  std::vector<seat, page_allocator<seat>>
+      table_;  ///< open addressing, a power of two, at most half full; free where the member is `nobody`
   std::size_t members_ = 0;
   unsigned shift_ = 0;  ///< from a 64-bit product to the table
 };

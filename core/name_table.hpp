@@ -29,8 +29,7 @@ namespace kvc::core {
 class name_hasher {
  public:
   explicit name_hasher(std::uint64_t space) noexcept
-      : salt_(space * golden ^ spread_secret()),
-        multiplier_((spread_secret() * golden ^ 0xD6E8'FEB8'6659'FD93U) | 1U) {}
+      : salt_(space * golden ^ spread_secret()), multiplier_((spread_secret() * golden ^ 0xD6E8'FEB8'6659'FD93U) | 1U) {}
 
   [[nodiscard]] std::uint64_t operator()(engine_hash name) const noexcept {
     __extension__ using twice_as_wide = unsigned __int128;
@@ -130,7 +129,8 @@ class name_table {
   [[nodiscard]] leftover add_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
   /// Takes place `first + i` out for each of up to `most_at_once` names where it stands in the first line it may stand in.
   [[nodiscard]] leftover remove_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t first) noexcept;
-  /// Puts place `now + i` instead of `before + i` for each of up to `most_at_once` names where that stands in the first line it may stand in.
+  /// Puts place `now + i` instead of `before + i` for each of up to `most_at_once` names where that stands in the first line it may stand
+  /// in.
   [[nodiscard]] leftover renumber_most(std::span<const engine_hash> names, name_hasher hash_of, std::uint32_t before,
                                        std::uint32_t now) noexcept;
   /// One place instead of another; nothing happens when that is not there.
@@ -151,9 +151,9 @@ class name_table {
   static constexpr std::size_t fewest_to_split = buckets * ways * 9 / 16;
   static constexpr std::size_t most_to_split = buckets * ways * 7 / 8;
   static constexpr std::size_t most_to_join = buckets * ways * 3 / 40;  ///< of each half: more would cost more than they give back
-  static constexpr unsigned most_bits = 22;     ///< leading bits of the hash that choose a segment
-  static constexpr unsigned always_bits = 16;   ///< that a segment may have however few there are
-  static constexpr unsigned beyond_chance = 4;  ///< bits that a segment may have above those of evenly spread hashes
+  static constexpr unsigned most_bits = 22;                             ///< leading bits of the hash that choose a segment
+  static constexpr unsigned always_bits = 16;                           ///< that a segment may have however few there are
+  static constexpr unsigned beyond_chance = 4;     ///< bits that a segment may have above those of evenly spread hashes
   static constexpr std::size_t small_table = 32;   ///< segments that lie by themselves
   static constexpr std::size_t looked_ahead = 32;  ///< names: about as many lines as a CPU waits for at once
 
@@ -314,10 +314,10 @@ class name_table {
   /// On large pages as well: where the heap takes new memory for one, each page of it waits for the system when it is touched first.
   template <class Element>
   using list = std::vector<Element, arena_allocator<Element, arena_kind::names>>;
-  list<std::uint64_t> directory_;         ///< by the leading bits, at least one; a segment with fewer bits stands in several places
-  unsigned shift_ = 63;                   ///< of a hash, to its leading bits
-  list<segment_count> counts_;            ///< by number of the segment
-  list<std::uint32_t> prefixes_;          ///< by number: the leading bits that its entries share
+  list<std::uint64_t> directory_;  ///< by the leading bits, at least one; a segment with fewer bits stands in several places
+  unsigned shift_ = 63;            ///< of a hash, to its leading bits
+  list<segment_count> counts_;     ///< by number of the segment
+  list<std::uint32_t> prefixes_;   ///< by number: the leading bits that its entries share
   std::array<std::uint32_t, most_bits + 1> with_bits_{};  ///< how many segments share so many bits
   std::vector<std::unique_ptr<segment>> first_segments_;  ///< of a small table
   std::vector<large_page> pages_;                         ///< of a large one

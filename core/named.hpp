@@ -32,7 +32,5 @@ class named {
 
 template <class Value, class Tag>
 struct std::hash<kvc::core::named<Value, Tag>> {
-  std::size_t operator()(const kvc::core::named<Value, Tag>& named_value) const noexcept {
-    return std::hash<Value>{}(named_value.get());
-  }
+  std::size_t operator()(const kvc::core::named<Value, Tag>& named_value) const noexcept { return std::hash<Value>{}(named_value.get()); }
 };

@@ -14,7 +14,7 @@ result<void> check_key(const object_key& key) {
   if (key.salt.find_first_of(std::string_view("@/\\\0", 4)) != std::string_view::npos) return make_error_code(errc::salt_not_allowed);
   const auto continues = [](char each) {
     return (static_cast<unsigned char>(each) & 0xC0) == 0x80;
-  };  // the later bytes of a UTF-8 character
+  };                                            // the later bytes of a UTF-8 character
   constexpr std::size_t longest_character = 4;  // what is no UTF-8 may have any number of later bytes
   if (key.salt.size() > longest_salt * longest_character) return make_error_code(errc::salt_too_long);
   if (key.salt.size() > longest_salt &&

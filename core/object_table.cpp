@@ -336,9 +336,9 @@ bool object_table::clear_some(std::uint32_t owner, std::size_t budget, std::uint
 
 std::size_t object_table::bytes() const noexcept {
   constexpr std::size_t bytes_per_name = 96;  // a node of a map and a short text
-  return records_.bytes() + by_key_.bytes() + by_block_.bytes() + text_bytes_ + more_bytes_ +
-         gone_at_.capacity() * sizeof(std::uint32_t) + owners_.capacity() * sizeof(owner_state) +
-         locations_.capacity() * sizeof(location) + (owner_names_.size() + location_names_.size()) * bytes_per_name;
+  return records_.bytes() + by_key_.bytes() + by_block_.bytes() + text_bytes_ + more_bytes_ + gone_at_.capacity() * sizeof(std::uint32_t) +
+         owners_.capacity() * sizeof(owner_state) + locations_.capacity() * sizeof(location) +
+         (owner_names_.size() + location_names_.size()) * bytes_per_name;
 }
 
 }  // namespace kvc::core

@@ -216,7 +216,7 @@ class object_table final : private named_records {
   options options_;
   slab<record> records_;
   name_table by_key_;
-  name_table by_block_;  ///< to one object of each block
+  name_table by_block_;                 ///< to one object of each block
   std::vector<std::uint32_t> gone_at_;  ///< when an object whose digest ends so went last; made when it is needed
   std::vector<owner_state> owners_;
   std::map<std::string, std::uint32_t, std::less<>> owner_names_;

@@ -1,6 +1,5 @@
 // Which objects hold parts of which block.
 #include "core/object_table.hpp"
-
 #include "core/spread.hpp"
 
 namespace kvc::core {

@@ -209,7 +209,7 @@ class pool_joiner {
   gradual_map nodes_by_name_{arena_kind::objects};
   gradual_map objects_by_id_{arena_kind::objects};
   std::vector<std::size_t> home_users_{0};  ///< by home: how often nodes name it
-  block_names nodes_by_block_;  ///< of placed nodes, where the name is not the block itself
+  block_names nodes_by_block_;              ///< of placed nodes, where the name is not the block itself
   /// Names whose children have still to follow; numbers that are not, or mean another name by now, lead to nothing. First come, first
   /// served: what was moved twice, above and below, is mostly passed once.
   std::deque<std::uint32_t> moved_;

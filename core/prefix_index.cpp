@@ -54,7 +54,9 @@ void read_holders(const run_store& runs, const run& in, media_mask media, std::v
     }
     into.push_back({who, cell, bits});
   });
-  std::ranges::sort(into, {}, [](const segment_holder& each) { return std::uint64_t{each.who.worker.get()} << 4 | static_cast<std::uint64_t>(each.who.medium); });
+  std::ranges::sort(into, {}, [](const segment_holder& each) {
+    return std::uint64_t{each.who.worker.get()} << 4 | static_cast<std::uint64_t>(each.who.medium);
+  });
 }
 
 /// Fills `holders` for block `offset`; answers the first offset, at most `length`, at which they change.

@@ -44,8 +44,8 @@ class prefix_index {
   void match(std::span<const seq_hash> query, const match_scope& scope, match_result& out) const;
 
   /// The same as levels of slots, as the walk finds them: what a router that picks the deepest needs, at a fraction of the cost. `out` is
-  /// cleared first. False, and nothing found, where slots cannot stand for themselves: several media, pools, or blocks outside the runs. Any
-  /// lane; slots are told by `slots()`, inside the same quiescent scope if they are to be those of the answer.
+  /// cleared first. False, and nothing found, where slots cannot stand for themselves: several media, pools, or blocks outside the runs.
+  /// Any lane; slots are told by `slots()`, inside the same quiescent scope if they are to be those of the answer.
   [[nodiscard]] bool match(std::span<const local_hash> query, const match_scope& scope, match_levels& out) const;
   [[nodiscard]] bool match(std::span<const seq_hash> query, const match_scope& scope, match_levels& out) const;
 

@@ -156,7 +156,7 @@ void retire(void* object, void (*free)(void*)) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const retired_object gone{object, free, shared().epoch.load(std::memory_order_seq_cst)};
   if (!thread_part::note(self.retired, gone)) {
-    self.collect();  // what it frees is mostly more than is needed here
+    self.collect();                               // what it frees is mostly more than is needed here
     (void)thread_part::note(self.retired, gone);  // else it is lost: whoever has unlinked half of something must not be stopped there
   }
   if (--self.until_collection == 0) self.collect();

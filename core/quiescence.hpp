@@ -7,11 +7,10 @@ namespace kvc::core {
 
 /// While one of these lives on a thread, nothing that the thread could reach in a shared structure is freed.
 ///
-/// Story: readers of the index follow plain pointers and take no lock. A writer that unlinks an object gives it to `retire`; it is freed once
-/// every thread that was inside a scope at that time has left it, so no reader ever waits and no writer waits for a reader. Scopes nest;
-/// entering costs one locked instruction on a cache line of the thread's own. A scope must not outlive the handler it is opened in: an open
-/// scope holds back every free of the process.
-/// Thread-safety: each object belongs to one thread; any number of threads.
+/// Story: readers of the index follow plain pointers and take no lock. A writer that unlinks an object gives it to `retire`; it is freed
+/// once every thread that was inside a scope at that time has left it, so no reader ever waits and no writer waits for a reader. Scopes
+/// nest; entering costs one locked instruction on a cache line of the thread's own. A scope must not outlive the handler it is opened in:
+/// an open scope holds back every free of the process. Thread-safety: each object belongs to one thread; any number of threads.
 class quiescent_scope {
  public:
   quiescent_scope() noexcept;

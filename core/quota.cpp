@@ -6,12 +6,9 @@ namespace kvc::core {
 
 std::string_view to_string(cache_tier tier) noexcept {
   switch (tier) {
-    case cache_tier::l1:
-      return "l1";
-    case cache_tier::l2:
-      return "l2";
-    case cache_tier::all:
-      return "all";
+    case cache_tier::l1: return "l1";
+    case cache_tier::l2: return "l2";
+    case cache_tier::all: return "all";
   }
   return "l2";
 }

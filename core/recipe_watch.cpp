@@ -34,16 +34,11 @@ struct holders {
 
 std::string_view to_string(recipe_verdict verdict) noexcept {
   switch (verdict) {
-    case recipe_verdict::unknown:
-      return "unknown";
-    case recipe_verdict::agrees:
-      return "agrees";
-    case recipe_verdict::names_differ:
-      return "names_differ";
-    case recipe_verdict::chains_differ:
-      return "chains_differ";
-    case recipe_verdict::contradicts_tokens:
-      return "contradicts_tokens";
+    case recipe_verdict::unknown: return "unknown";
+    case recipe_verdict::agrees: return "agrees";
+    case recipe_verdict::names_differ: return "names_differ";
+    case recipe_verdict::chains_differ: return "chains_differ";
+    case recipe_verdict::contradicts_tokens: return "contradicts_tokens";
   }
   return "unknown";
 }

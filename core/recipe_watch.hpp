@@ -75,7 +75,7 @@ class recipe_notes {
   mutable std::mutex changing_;  ///< taken for what enters the sample, which becomes rare
   recipe_sample sample_;
   finding found_;
-  bool is_found_old_ = false;  ///< it is about a sample that has gone
+  bool is_found_old_ = false;                       ///< it is about a sample that has gone
   std::uint64_t largest_root_ = ~std::uint64_t{0};  ///< lane only: what is larger cannot enter any more
   std::uint64_t largest_inner_ = ~std::uint64_t{0};
 };

@@ -25,11 +25,13 @@ enum class publisher_type : std::uint8_t { automatic, vllm, sglang, tensorrt_llm
   return type == publisher_type::vllm || type == publisher_type::automatic;
 }
 
-/// What happens to blocks that may have gone with a lost batch, or in an absence without proof (stream_fsm). `drop`: they leave, and answers
-/// only ever miss blocks. `keep`: they stay, and answers may overstate them until the publisher starts again or clears everything.
+/// What happens to blocks that may have gone with a lost batch, or in an absence without proof (stream_fsm). `drop`: they leave, and
+/// answers only ever miss blocks. `keep`: they stay, and answers may overstate them until the publisher starts again or clears everything.
 enum class loss_policy : std::uint8_t { drop, keep };
 
-[[nodiscard]] constexpr std::string_view to_string(loss_policy policy) noexcept { return policy == loss_policy::keep ? "keep" : "drop"; }
+[[nodiscard]] constexpr std::string_view to_string(loss_policy policy) noexcept {
+  return policy == loss_policy::keep ? "keep" : "drop";
+}
 /// Absent for any other word.
 [[nodiscard]] std::optional<loss_policy> parse_loss_policy(std::string_view word) noexcept;
 
@@ -42,20 +44,20 @@ enum class loss_policy : std::uint8_t { drop, keep };
 /// A validated registration: every optional field has its final value. (Source: seed 000 and spec indexer-api, POST /register.)
 struct registration {
   worker_key worker;
-  partition_key partition;         ///< tenant, model, lora, salt, block size
+  partition_key partition;  ///< tenant, model, lora, salt, block size
   publisher_type type = publisher_type::vllm;
-  std::string endpoint;            ///< tcp://host:port, tcp://[v6]:port or ipc://path
-  std::string replay_endpoint;     ///< empty: none
-  std::string topic;               ///< see `is_topic_wanted`
-  bool bind = false;               ///< we bind and the publisher connects
+  std::string endpoint;         ///< tcp://host:port, tcp://[v6]:port or ipc://path
+  std::string replay_endpoint;  ///< empty: none
+  std::string topic;            ///< see `is_topic_wanted`
+  bool bind = false;            ///< we bind and the publisher connects
   std::uint64_t hash_seed = 0;
   medium_id medium = medium_id::gpu;  ///< assumed when an event carries none
   std::string backend_id;
-  bool copy_counting = true;       ///< the publisher announces physical copies: a removal takes one away; see `counts_copies`
-  bool shared = false;             ///< a pool whose blocks every instance of the partition can use
-  std::uint32_t shards = 0;        ///< of a pool: how many objects make up a block; 0: to be learned (see pool_layouts)
+  bool copy_counting = true;              ///< the publisher announces physical copies: a removal takes one away; see `counts_copies`
+  bool shared = false;                    ///< a pool whose blocks every instance of the partition can use
+  std::uint32_t shards = 0;               ///< of a pool: how many objects make up a block; 0: to be learned (see pool_layouts)
   std::optional<loss_policy> after_loss;  ///< absent: as the server is set
-  bool expects_idle = false;       ///< silence means nothing: the stream never becomes stale, and its blocks stay
+  bool expects_idle = false;              ///< silence means nothing: the stream never becomes stale, and its blocks stay
 
   friend bool operator==(const registration&, const registration&) = default;
 };

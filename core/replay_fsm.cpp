@@ -14,7 +14,9 @@ constexpr std::size_t max_listed_ranges = 1'024;
 replay_fsm::replay_fsm(seqno from, std::optional<seqno> to, limits with, bool has_answered)
     : next_(from), to_(to), limits_(with), has_answered_before_(has_answered) {}
 
-replay_fsm::action replay_fsm::start() { return is_complete() ? action::finish : ask_again(); }
+replay_fsm::action replay_fsm::start() {
+  return is_complete() ? action::finish : ask_again();
+}
 
 replay_fsm::action replay_fsm::ask_again() {
   ++requests_;

@@ -12,18 +12,17 @@ namespace kvc::core {
 
 /// One recovery of the batches [from, to], or of everything the publisher has from `from` on.
 ///
-/// Story: the publisher is asked for its batches from some seqno on. Its answers come in order but are lossy: its buffer may begin later, its
-/// queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch in,
-/// asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no longer
-/// has it, or when `attempts` requests in a row have brought nothing. Who falls silent as often, though it has answered before, may have a
-/// batch that cannot be transported, one above our limit for instance, at which each of its answers ends: what stands behind that batch is
-/// asked for, then behind the next one, `attempts` times; once where nothing tells that there is more. What comes then is proof for all before
-/// it: that much is lost, and no more; if nothing does, the rest is given up.
-/// Where nothing tells how much there is, the marker alone does not prove that all has come, since batches before it may have been dropped:
-/// behind an answer that brought something one more request looks for them, once. Whatever it passes or gives up is listed as lost, never
-/// silently skipped.
-/// Use: perform `start()`'s action, then feed each outcome and perform the action it returns, until `finish`.
-/// Pure; one lane. The caller keeps the deadlines.
+/// Story: the publisher is asked for its batches from some seqno on. Its answers come in order but are lossy: its buffer may begin later,
+/// its queue may have dropped some, the end marker may never come (kv-events.md sections 0.4 and 7). The machine lets only the next batch
+/// in, asks again from the first hole, and passes a hole only when a fresh answer begins behind it, which proves that the publisher no
+/// longer has it, or when `attempts` requests in a row have brought nothing. Who falls silent as often, though it has answered before, may
+/// have a batch that cannot be transported, one above our limit for instance, at which each of its answers ends: what stands behind that
+/// batch is asked for, then behind the next one, `attempts` times; once where nothing tells that there is more. What comes then is proof
+/// for all before it: that much is lost, and no more; if nothing does, the rest is given up. Where nothing tells how much there is, the
+/// marker alone does not prove that all has come, since batches before it may have been dropped: behind an answer that brought something
+/// one more request looks for them, once. Whatever it passes or gives up is listed as lost, never silently skipped. Use: perform
+/// `start()`'s action, then feed each outcome and perform the action it returns, until `finish`. Pure; one lane. The caller keeps the
+/// deadlines.
 class replay_fsm {
  public:
   struct limits {
@@ -88,12 +87,12 @@ class replay_fsm {
   std::uint64_t lost_count_ = 0;
   std::uint64_t applied_ = 0;
   std::size_t requests_ = 0;
-  std::size_t fruitless_ = 0;          ///< requests in a row that let no batch in
-  std::size_t skipped_ = 0;            ///< batches from the next one on that the request leaves out, since answers end there
-  bool has_begun_ = false;             ///< a batch of the current answer has come
+  std::size_t fruitless_ = 0;  ///< requests in a row that let no batch in
+  std::size_t skipped_ = 0;    ///< batches from the next one on that the request leaves out, since answers end there
+  bool has_begun_ = false;     ///< a batch of the current answer has come
   bool answered_ = false;
-  bool ended_ = false;                 ///< the marker has come, and no batch since
-  bool is_last_empty_ = false;         ///< with nothing before it
+  bool ended_ = false;          ///< the marker has come, and no batch since
+  bool is_last_empty_ = false;  ///< with nothing before it
   bool has_looked_twice_ = false;
 };
 

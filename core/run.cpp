@@ -55,7 +55,8 @@ seq_hash seq_hash_in(const run_column& column, seq_hash first, std::uint32_t off
   seq_hash rolled = marks == 0 ? first : seq_hash{column.mark(marks - 1)};
   std::uint32_t next = marks == 0 ? 1 : blocks_of_marks(marks);
   for (; marks < wanted; ++marks) {
-    for (const std::uint32_t end = blocks_of_marks(marks + 1); next < end; ++next) rolled = roll(rolled, local_hash{column.locals()[next]}, seed);
+    for (const std::uint32_t end = blocks_of_marks(marks + 1); next < end; ++next)
+      rolled = roll(rolled, local_hash{column.locals()[next]}, seed);
     column.note_mark(marks, rolled.get());
   }
   for (; next <= offset; ++next) rolled = roll(rolled, local_hash{column.locals()[next]}, seed);

@@ -21,8 +21,8 @@ namespace kvc::core {
 inline constexpr std::uint32_t max_run_blocks = 4'096;
 
 /// Room to leave behind the blocks that a run, or the list of their names, begins with: a prompt comes at once, and what its answer adds
-/// comes block by block. Long ones begin without: they may be documents that nobody goes on with, and 32 places more of 1,024 would be half a
-/// byte for each block.
+/// comes block by block. Long ones begin without: they may be documents that nobody goes on with, and 32 places more of 1,024 would be half
+/// a byte for each block.
 [[nodiscard]] constexpr std::uint32_t room_behind(std::uint32_t blocks) noexcept {
   constexpr std::uint32_t most = 32;
   constexpr std::uint32_t long_run = 512;
@@ -148,7 +148,9 @@ struct held_bits {
   std::uint32_t words = 0;
   std::atomic<held_bits*> next{nullptr};
   [[nodiscard]] std::atomic<std::uint64_t>* bits() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
-  [[nodiscard]] const std::atomic<std::uint64_t>* bits() const noexcept { return reinterpret_cast<const std::atomic<std::uint64_t>*>(this + 1); }
+  [[nodiscard]] const std::atomic<std::uint64_t>* bits() const noexcept {
+    return reinterpret_cast<const std::atomic<std::uint64_t>*>(this + 1);
+  }
   [[nodiscard]] std::size_t bytes() const noexcept { return sizeof(held_bits) + words * sizeof(std::uint64_t); }
   [[nodiscard]] bool test(std::uint32_t offset) const noexcept {
     return offset / 64 < words && (bits()[offset / 64].load(std::memory_order_acquire) >> (offset % 64) & 1) != 0;
@@ -178,26 +180,26 @@ struct alignas(64) run {
   static constexpr std::size_t inline_cells = 7;
 
   std::atomic<run_column*> column{nullptr};
-  run* parent = nullptr;                      ///< null: starts at position 0
-  seq_hash first_hash{};                      ///< of block 0
-  std::uint32_t base = 0;                     ///< position of block 0
-  std::uint16_t parent_offset = 0;            ///< block of the parent behind which this run stands
-  std::atomic<std::uint16_t> child_end{0};    ///< no child stands behind a block at or after this one
-  std::atomic<std::uint64_t> child_filter{0}; ///< one bit per child's edge, see `filter_bit`; clear: there is no such child
+  run* parent = nullptr;                       ///< null: starts at position 0
+  seq_hash first_hash{};                       ///< of block 0
+  std::uint32_t base = 0;                      ///< position of block 0
+  std::uint16_t parent_offset = 0;             ///< block of the parent behind which this run stands
+  std::atomic<std::uint16_t> child_end{0};     ///< no child stands behind a block at or after this one
+  std::atomic<std::uint64_t> child_filter{0};  ///< one bit per child's edge, see `filter_bit`; clear: there is no such child
   std::atomic<held_bits*> holes{nullptr};
   std::atomic<cell_chunk*> more{nullptr};
-  std::atomic<std::uint32_t> cuts{0};         ///< how often it was cut off; see run_store::try_cut
-  std::atomic<std::uint32_t> children{0};     ///< runs behind blocks of this one; each is a user as well
+  std::atomic<std::uint32_t> cuts{0};      ///< how often it was cut off; see run_store::try_cut
+  std::atomic<std::uint32_t> children{0};  ///< runs behind blocks of this one; each is a user as well
 
   std::array<sparse_cell, inline_cells> cells{};
   mutable std::atomic<std::uint32_t> recency{0};  ///< see `note_use`
-  std::atomic<std::uint64_t> heir{0};         ///< which child came last while there were few: a `heir_hint`
-  std::atomic<std::uint64_t> pins{0};         ///< see `one_user` and `one_visit`
+  std::atomic<std::uint64_t> heir{0};             ///< which child came last while there were few: a `heir_hint`
+  std::atomic<std::uint64_t> pins{0};             ///< see `one_user` and `one_visit`
   spin_lock lock;
-  std::atomic<bool> is_being_cut{false};      ///< written under lock; see run_store::try_cut
-  bool has_tail_children = false;             ///< a child may stand behind the last block; under lock
-  std::uint16_t free_cells = inline_cells;    ///< sparse ones; under lock
-  std::uint16_t own_lines = 0;                ///< of the piece of memory, first column included
+  std::atomic<bool> is_being_cut{false};    ///< written under lock; see run_store::try_cut
+  bool has_tail_children = false;           ///< a child may stand behind the last block; under lock
+  std::uint16_t free_cells = inline_cells;  ///< sparse ones; under lock
+  std::uint16_t own_lines = 0;              ///< of the piece of memory, first column included
   /// Of one of its holders, who needs no map entry to find his holding: worker << 32 | number of the holding + 1; 0: of nobody. Written by
   /// the lane of that worker, taken by whoever finds it free.
   std::atomic<std::uint64_t> found_here{0};
@@ -226,11 +228,13 @@ struct alignas(64) run {
   [[nodiscard]] bool try_visit() noexcept;
   [[nodiscard]] bool is_dead() const noexcept { return pins.load(std::memory_order_acquire) == 0; }
   /// Holdings and children.
-  [[nodiscard]] std::uint32_t users() const noexcept { return static_cast<std::uint32_t>(pins.load(std::memory_order_relaxed) % one_visit); }
+  [[nodiscard]] std::uint32_t users() const noexcept {
+    return static_cast<std::uint32_t>(pins.load(std::memory_order_relaxed) % one_visit);
+  }
   /// Nothing stands behind any of its blocks.
   [[nodiscard]] bool is_leaf() const noexcept { return children.load(std::memory_order_acquire) == 0; }
-  /// A query or a store has come through here in this round (see eviction.hpp); takes a sentence of eviction back. Any lane. Written only when
-  /// it says something new, so that a run that everybody reads stays in everybody's caches.
+  /// A query or a store has come through here in this round (see eviction.hpp); takes a sentence of eviction back. Any lane. Written only
+  /// when it says something new, so that a run that everybody reads stays in everybody's caches.
   void note_use(std::uint32_t round) const noexcept {
     if (recency.load(std::memory_order_relaxed) != round) recency.store(round, std::memory_order_relaxed);
   }
@@ -252,7 +256,8 @@ struct alignas(64) run {
       }
     };
     each_sparse(cells.data(), inline_cells);
-    for (const cell_chunk* chunk = more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+    for (const cell_chunk* chunk = more.load(std::memory_order_acquire); chunk != nullptr;
+         chunk = chunk->next.load(std::memory_order_acquire)) {
       if (!chunk->is_dense) {
         each_sparse(chunk->sparse(), chunk->count);
         continue;
@@ -266,7 +271,8 @@ struct alignas(64) run {
 };
 static_assert(sizeof(run) == 128);
 
-/// The sequence hash of block `offset` of a run, which must be readable and stay so (a run may be cut off). Any lane, inside a quiescent scope.
+/// The sequence hash of block `offset` of a run, which must be readable and stay so (a run may be cut off). Any lane, inside a quiescent
+/// scope.
 [[nodiscard]] seq_hash seq_hash_at(const run& in, std::uint32_t offset, std::uint64_t seed);
 /// The same in a column that the run has, or had when the caller's quiescent scope was open already. Writes down the marks on the way that
 /// nobody has asked for yet, up to 4 ns for each block that they stand for; then at most `blocks_per_mark` blocks are rolled.

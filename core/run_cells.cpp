@@ -28,7 +28,8 @@ held_bits* make_bits(std::uint32_t slot, std::uint32_t words, const held_bits* f
   made->slot = slot;
   made->words = words;
   for (std::uint32_t i = 0; i < words; ++i) {
-    new (&made->bits()[i]) std::atomic<std::uint64_t>(from != nullptr && i < from->words ? from->bits()[i].load(std::memory_order_relaxed) : 0);
+    new (&made->bits()[i])
+        std::atomic<std::uint64_t>(from != nullptr && i < from->words ? from->bits()[i].load(std::memory_order_relaxed) : 0);
   }
   return made;
 }
@@ -66,8 +67,10 @@ cell_chunk* run_store::add_chunk(run& in, std::uint32_t sparse_cells, std::uint3
 
 cell_ref run_store::take_cell(run& in, std::uint32_t slot, cell_word word) {
   const auto find_dense = [&]() -> cell_ref {
-    for (cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
-      if (chunk->is_dense && slot >= chunk->first_slot && slot < chunk->first_slot + chunk->count) return cell_ref(&chunk->dense()[slot - chunk->first_slot]);
+    for (cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr;
+         chunk = chunk->next.load(std::memory_order_acquire)) {
+      if (chunk->is_dense && slot >= chunk->first_slot && slot < chunk->first_slot + chunk->count)
+        return cell_ref(&chunk->dense()[slot - chunk->first_slot]);
     }
     return {};
   };
@@ -82,7 +85,8 @@ cell_ref run_store::take_cell(run& in, std::uint32_t slot, cell_word word) {
     };
     std::uint32_t sparse_cells = run::inline_cells;
     if (!taken && in.free_cells != 0) take(in.cells.data(), run::inline_cells);
-    for (cell_chunk* chunk = in.more.load(std::memory_order_relaxed); chunk != nullptr && !taken; chunk = chunk->next.load(std::memory_order_relaxed)) {
+    for (cell_chunk* chunk = in.more.load(std::memory_order_relaxed); chunk != nullptr && !taken;
+         chunk = chunk->next.load(std::memory_order_relaxed)) {
       if (chunk->is_dense) continue;
       sparse_cells += chunk->count;
       if (in.free_cells != 0) take(chunk->sparse(), chunk->count);
@@ -111,7 +115,9 @@ void run_store::give_back(run& in, cell_ref cell) {
   ++in.free_cells;
 }
 
-void run_store::free_bits(void* bits) { arena_give(arena_kind::holes, bits, static_cast<held_bits*>(bits)->bytes()); }
+void run_store::free_bits(void* bits) {
+  arena_give(arena_kind::holes, bits, static_cast<held_bits*>(bits)->bytes());
+}
 
 held_bits* run_store::open_bits(run& in, std::uint32_t slot, std::uint32_t words) {
   held_bits* const made = make_bits(slot, words, nullptr);

@@ -106,12 +106,24 @@ struct run_directory::tables {
 run_directory::run_directory() : tables_(std::make_unique<tables>()) {}
 run_directory::~run_directory() = default;
 
-run* run_directory::find(seq_hash first) const { return tables_->finder.find(first.get()); }
-void run_directory::expect(seq_hash first) const noexcept { tables_->finder.expect(first.get()); }
-void run_directory::expect_change(seq_hash first) const noexcept { tables_->finder.expect_change(first.get()); }
-run* run_directory::add(run* fresh) { return tables_->finder.add(fresh); }
-void run_directory::erase(const run* dead) { tables_->finder.remove(dead); }
-void run_directory::note_column(const run& of) noexcept { tables_->finder.note_column(of); }
+run* run_directory::find(seq_hash first) const {
+  return tables_->finder.find(first.get());
+}
+void run_directory::expect(seq_hash first) const noexcept {
+  tables_->finder.expect(first.get());
+}
+void run_directory::expect_change(seq_hash first) const noexcept {
+  tables_->finder.expect_change(first.get());
+}
+run* run_directory::add(run* fresh) {
+  return tables_->finder.add(fresh);
+}
+void run_directory::erase(const run* dead) {
+  tables_->finder.remove(dead);
+}
+void run_directory::note_column(const run& of) noexcept {
+  tables_->finder.note_column(of);
+}
 
 void run_directory::each_run(const std::function<void(run*)>& visit) const {
   tables_->finder.each(visit);
@@ -168,9 +180,15 @@ bool run_directory::read(seq_hash block, holder_list& into) const {
   return !into.empty();
 }
 
-std::size_t run_directory::runs() const noexcept { return tables_->finder.size(); }
-std::size_t run_directory::lone_blocks() const noexcept { return tables_->lone_count.load(std::memory_order_acquire); }
-media_mask run_directory::lone_media() const noexcept { return tables_->lone_media.load(std::memory_order_acquire); }
+std::size_t run_directory::runs() const noexcept {
+  return tables_->finder.size();
+}
+std::size_t run_directory::lone_blocks() const noexcept {
+  return tables_->lone_count.load(std::memory_order_acquire);
+}
+media_mask run_directory::lone_media() const noexcept {
+  return tables_->lone_media.load(std::memory_order_acquire);
+}
 std::size_t run_directory::bytes() const noexcept {
   std::size_t maps = sizeof(tables);
   tables_->more.all().each([&](const more_runs::map& part) { maps += sizeof(part) + map_bytes(part); });

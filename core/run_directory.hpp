@@ -1,11 +1,12 @@
 // What can be found by sequence hash: the run that starts with a block, and the holders of blocks known by nothing else. Only oneTBB user.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+#include <boost/container/small_vector.hpp>
 
 #include "core/ids.hpp"
 #include "core/medium.hpp"
@@ -27,8 +28,9 @@ using holder_list = boost::container::small_vector<holder, 2>;
 /// The runs of one partition by the sequence hash of their first block, and the blocks that stand in no run because their publisher names
 /// them by sequence hash and tells no local hashes.
 ///
-/// Guarantees: all members may be called from any lane at any time, except the `each_` ones; a call never waits longer than it takes to change
-/// one element or to divide one segment of the finder. Of two lanes that add a run for one hash at once, one wins and both learn which.
+/// Guarantees: all members may be called from any lane at any time, except the `each_` ones; a call never waits longer than it takes to
+/// change one element or to divide one segment of the finder. Of two lanes that add a run for one hash at once, one wins and both learn
+/// which.
 class run_directory {
  public:
   run_directory();

@@ -37,10 +37,18 @@ std::uint64_t spread_first(std::uint64_t first) noexcept {
 std::uint64_t entry_of(const run* which, std::uint64_t hash) noexcept {
   return reinterpret_cast<std::uintptr_t>(which) | (hash & ~address_mask);
 }
-bool may_be(std::uint64_t entry, std::uint64_t hash) noexcept { return ((entry ^ hash) & ~address_mask) == 0; }
-run* run_of(std::uint64_t entry) noexcept { return reinterpret_cast<run*>(entry & address_mask); }
-std::size_t line_of(std::uint64_t hash) noexcept { return (hash & low_mask) * lines / (low_mask + 1); }
-std::size_t next_line(std::size_t at) noexcept { return at + 1 == lines ? 0 : at + 1; }
+bool may_be(std::uint64_t entry, std::uint64_t hash) noexcept {
+  return ((entry ^ hash) & ~address_mask) == 0;
+}
+run* run_of(std::uint64_t entry) noexcept {
+  return reinterpret_cast<run*>(entry & address_mask);
+}
+std::size_t line_of(std::uint64_t hash) noexcept {
+  return (hash & low_mask) * lines / (low_mask + 1);
+}
+std::size_t next_line(std::size_t at) noexcept {
+  return at + 1 == lines ? 0 : at + 1;
+}
 
 struct alignas(64) line {
   std::array<std::atomic<std::uint64_t>, ways> entries{};
@@ -124,7 +132,9 @@ struct run_finder::index {
   unsigned bits;
   std::vector<std::atomic<segment*>, arena_allocator<std::atomic<segment*>, arena_kind::directory>> all;
 
-  [[nodiscard]] std::atomic<segment*>& at(std::uint64_t hash) noexcept { return all[bits == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - bits))]; }
+  [[nodiscard]] std::atomic<segment*>& at(std::uint64_t hash) noexcept {
+    return all[bits == 0 ? 0 : static_cast<std::size_t>(hash >> (64 - bits))];
+  }
 };
 
 run_finder::run_finder(run_overflow& overflow, unsigned bits)
@@ -227,7 +237,8 @@ void run_finder::divide(segment& full, std::uint64_t hash) {
   index* now = index_.load(std::memory_order_relaxed);
   if (full.bits == now->bits) {
     auto* const twice = new index(now->bits + 1);
-    for (std::size_t i = 0; i < twice->all.size(); ++i) twice->all[i].store(now->all[i / 2].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    for (std::size_t i = 0; i < twice->all.size(); ++i)
+      twice->all[i].store(now->all[i / 2].load(std::memory_order_relaxed), std::memory_order_relaxed);
     replace(now, twice);
     now = twice;
   }
@@ -262,7 +273,8 @@ void run_finder::join(segment& sparse, std::uint64_t hash) {
   end(other);
   if (segments_of_[now->bits] != 0) return;
   auto* const half = new index(now->bits - 1);  // no segment needs the last bit any more
-  for (std::size_t i = 0; i < half->all.size(); ++i) half->all[i].store(now->all[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+  for (std::size_t i = 0; i < half->all.size(); ++i)
+    half->all[i].store(now->all[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
   replace(now, half);
 }
 

@@ -99,7 +99,7 @@ class run_finder {
   run_overflow& overflow_;
   unsigned bits_;
   std::atomic<index*> index_;
-  std::mutex dividing_;  ///< or joining: whoever changes the index
+  std::mutex dividing_;                                   ///< or joining: whoever changes the index
   std::array<std::uint32_t, most_bits + 1> segments_of_;  ///< by their bits; under `dividing_`
   std::atomic<bool> is_partial_{false};
   std::atomic<std::size_t> segments_{0};

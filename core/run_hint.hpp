@@ -27,8 +27,7 @@ class column_hint {
   void approach(const run* which) const noexcept {
     which->prefetch();
     const auto lines_behind = std::int64_t{static_cast<std::int32_t>(bits_)} >> length_bits;
-    const std::uintptr_t column =
-        reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(lines_behind * std::int64_t{unit});
+    const std::uintptr_t column = reinterpret_cast<std::uintptr_t>(which) + static_cast<std::uintptr_t>(lines_behind * std::int64_t{unit});
     for (unsigned i = 0; i < first_lines; ++i) bring_near(reinterpret_cast<const void*>(column + i * unit));
     const unsigned all = first_lines + (bits_ & most_steps) * lines_per_step;
     for (unsigned i = first_lines; i < all; ++i) bring_within_reach(reinterpret_cast<const void*>(column + i * unit));

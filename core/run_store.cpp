@@ -17,24 +17,31 @@
 namespace kvc::core {
 namespace {
 
-const std::uint64_t* bare(std::span<const local_hash> locals) noexcept { return reinterpret_cast<const std::uint64_t*>(locals.data()); }
+const std::uint64_t* bare(std::span<const local_hash> locals) noexcept {
+  return reinterpret_cast<const std::uint64_t*>(locals.data());
+}
 
-std::uint32_t narrow(std::size_t blocks) noexcept { return static_cast<std::uint32_t>(blocks); }
+std::uint32_t narrow(std::size_t blocks) noexcept {
+  return static_cast<std::uint32_t>(blocks);
+}
 
-constexpr std::size_t directory_bytes_per_run = 28;  ///< a share of a segment of the finder, which has some 97 to 193 entries in 4,032 bytes
+constexpr std::size_t directory_bytes_per_run =
+    28;  ///< a share of a segment of the finder, which has some 97 to 193 entries in 4,032 bytes
 
 constexpr std::uint32_t first_blocks_per_line = 7;  ///< with their share of the marks, and of the head of the column
 constexpr std::uint32_t most_first_blocks = 35;
 static_assert(run_column::bytes_for(most_first_blocks) == most_first_blocks / first_blocks_per_line * 64);
 
-/// Room in the first column of a run that begins with so many blocks: what fills its last line of 64 bytes. A longer run begins with a column
-/// of its own, since the first one goes only with its run and most long runs outgrow what they begin with.
+/// Room in the first column of a run that begins with so many blocks: what fills its last line of 64 bytes. A longer run begins with a
+/// column of its own, since the first one goes only with its run and most long runs outgrow what they begin with.
 std::uint32_t first_capacity(std::uint32_t blocks) noexcept {
   constexpr std::uint32_t per_line = first_blocks_per_line;
   return blocks > most_first_blocks ? per_line : (blocks + per_line - 1) / per_line * per_line;
 }
 
-std::uint32_t rounded(std::uint32_t blocks) noexcept { return std::min((blocks + 15) / 16 * 16, max_run_blocks); }
+std::uint32_t rounded(std::uint32_t blocks) noexcept {
+  return std::min((blocks + 15) / 16 * 16, max_run_blocks);
+}
 
 std::uint32_t run_bytes(std::uint32_t capacity) noexcept {
   return narrow((sizeof(run) + run_column::bytes_for(capacity) + 63) / 64 * 64);
@@ -58,7 +65,9 @@ void copy_blocks(const run_column& from, std::uint32_t length, run_column& to) {
   if (digests_pay()) std::memcpy(to.digests(), from.digests(), length / blocks_per_digest * sizeof(std::uint64_t));
 }
 
-void free_column(void* column) { arena_give(arena_kind::columns, column, run_column::bytes_for(static_cast<run_column*>(column)->capacity)); }
+void free_column(void* column) {
+  arena_give(arena_kind::columns, column, run_column::bytes_for(static_cast<run_column*>(column)->capacity));
+}
 
 using column_room = std::unique_ptr<run_column, decltype([](run_column* unused) { free_column(unused); })>;
 
@@ -68,9 +77,13 @@ column_room new_column(std::uint32_t capacity) {
   return made;
 }
 
-heir_hint heir_of(const run& parent) noexcept { return heir_hint(parent.heir.load(std::memory_order_relaxed)); }
+heir_hint heir_of(const run& parent) noexcept {
+  return heir_hint(parent.heir.load(std::memory_order_relaxed));
+}
 
-void free_chunk(void* chunk) { arena_give(arena_kind::cells, chunk, static_cast<cell_chunk*>(chunk)->bytes()); }
+void free_chunk(void* chunk) {
+  arena_give(arena_kind::cells, chunk, static_cast<cell_chunk*>(chunk)->bytes());
+}
 void free_whole_run(void* dead) {
   auto* const gone = static_cast<run*>(dead);
   const std::size_t bytes = gone->bytes();
@@ -279,7 +292,8 @@ std::size_t run_store::bytes_of(run& in) noexcept {
   const run_column* const column = in.column.load(std::memory_order_acquire);
   std::size_t bytes = in.bytes() + directory_bytes_per_run;
   if (column != in.first_column()) bytes += run_column::bytes_for(column->capacity);
-  for (const cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr; chunk = chunk->next.load(std::memory_order_acquire)) {
+  for (const cell_chunk* chunk = in.more.load(std::memory_order_acquire); chunk != nullptr;
+       chunk = chunk->next.load(std::memory_order_acquire)) {
     bytes += chunk->bytes();
   }
   return bytes;
@@ -330,9 +344,11 @@ bool run_store::cut(run& in, std::uint32_t length, std::uint32_t visits, std::ui
   const std::uint32_t old_length = old->length.load(std::memory_order_relaxed);
   if (length == 0 || length >= old_length) return length == old_length;
   if (in.holes.load(std::memory_order_acquire) != nullptr) return false;
-  // Whoever joins blocks of a run visits it first and looks at the flag then: either the visit is seen here, or the joiner waits for the lock.
+  // Whoever joins blocks of a run visits it first and looks at the flag then: either the visit is seen here, or the joiner waits for the
+  // lock.
   const flag_guard being_cut(in.is_being_cut);
-  bool is_free = in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
+  bool is_free =
+      in.pins.load(std::memory_order_seq_cst) / run::one_visit <= visits && in.child_end.load(std::memory_order_acquire) <= length;
   if (is_free) {  // cells that have more have records, of which there are none
     const reaching_slots holders = find_reaching(in, length + 1, 2);
     is_free = holders.count == 0 || (holders.count == 1 && holders.last == slot);

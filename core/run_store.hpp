@@ -27,17 +27,16 @@ inline constexpr std::size_t bytes_per_lone_block = 96;
 
 /// Consecutive blocks of one run.
 struct run_stretch {
-  run* in = nullptr;         ///< visited once for the caller; null when there is none
+  run* in = nullptr;  ///< visited once for the caller; null when there is none
   std::uint32_t start = 0;
   std::uint32_t count = 0;
 };
 
 /// Runs, their directory, and the slots of those who hold them.
 ///
-/// A block stands in exactly one place. Two lanes that bring the same new block meet either at the lock of the run at whose end it belongs, or
-/// in the directory; the second one finds what the first one made.
-/// Thread-safety: writer members may be called from any lane that holds a pin on the runs it names, inside a quiescent scope; what belongs to
-/// one worker's cell by the lane that owns the worker only.
+/// A block stands in exactly one place. Two lanes that bring the same new block meet either at the lock of the run at whose end it belongs,
+/// or in the directory; the second one finds what the first one made. Thread-safety: writer members may be called from any lane that holds
+/// a pin on the runs it names, inside a quiescent scope; what belongs to one worker's cell by the lane that owns the worker only.
 class run_store {
  public:
   explicit run_store(std::uint64_t seed) : seed_(seed) {}
@@ -46,9 +45,10 @@ class run_store {
   run_store(const run_store&) = delete;
   run_store& operator=(const run_store&) = delete;
 
-  /// Finds the longest stretch of `locals` behind `behind`, or makes it: joins blocks that are there, appends to the run when `behind` is its
-  /// last block, else hangs a new run there. At least one block, at most `max_run_blocks`; nothing only when two different prefixes share
-  /// one 64-bit sequence hash. `behind` is pinned by the caller; `locals` is not empty. The run of the answer is visited for the caller.
+  /// Finds the longest stretch of `locals` behind `behind`, or makes it: joins blocks that are there, appends to the run when `behind` is
+  /// its last block, else hangs a new run there. At least one block, at most `max_run_blocks`; nothing only when two different prefixes
+  /// share one 64-bit sequence hash. `behind` is pinned by the caller; `locals` is not empty. The run of the answer is visited for the
+  /// caller.
   [[nodiscard]] run_stretch follow(run_place behind, std::span<const local_hash> locals);
 
   /// Ends a visit.
@@ -69,9 +69,9 @@ class run_store {
   [[nodiscard]] held_bits* widen_bits(run& in, held_bits* bits, std::uint32_t words);
   void close_bits(run& in, held_bits* bits);
 
-  /// Cuts a run off behind its first `length` blocks, at least one, so that another continuation may grow there. False, and nothing changed,
-  /// when somebody may still need what is behind: a child or a holder stands there, or anyone but the caller (with `visits` of his own) works
-  /// with the run just now.
+  /// Cuts a run off behind its first `length` blocks, at least one, so that another continuation may grow there. False, and nothing
+  /// changed, when somebody may still need what is behind: a child or a holder stands there, or anyone but the caller (with `visits` of his
+  /// own) works with the run just now.
   [[nodiscard]] bool try_cut(run& in, std::uint32_t length, std::uint32_t visits) { return cut(in, length, visits, no_slot, {}); }
 
   /// How the last holder of what is cut off takes it along.
@@ -79,14 +79,14 @@ class run_store {
     std::function<void(run* child)> before;  ///< enters himself in the new run, which is visited once for him
     std::function<void()> after;             ///< lets go of what is not in the old run any more
   };
-  /// The same, but `slot` may hold what is behind: it goes on in a run of its own, behind the cut. Readers see the holder in one or the other
-  /// at every moment. `move` is called with the run locked; the caller owns the slot's cells.
+  /// The same, but `slot` may hold what is behind: it goes on in a run of its own, behind the cut. Readers see the holder in one or the
+  /// other at every moment. `move` is called with the run locked; the caller owns the slot's cells.
   [[nodiscard]] bool try_move_tail(run& in, std::uint32_t length, std::uint32_t visits, std::uint32_t slot, const tail_move& move) {
     return cut(in, length, visits, slot, move);
   }
 
-  /// Brings near what `try_move_tail` will need first; to be called some hundred nanoseconds before it. `length` is below the run's, which the
-  /// caller pins. Inside a quiescent scope.
+  /// Brings near what `try_move_tail` will need first; to be called some hundred nanoseconds before it. `length` is below the run's, which
+  /// the caller pins. Inside a quiescent scope.
   void expect_move(const run& in, std::uint32_t length) const;
 
   /// What uses of runs are marked with from now on; see eviction.hpp. 0, for ever, without a byte budget. Any lane.

@@ -14,8 +14,7 @@ std::size_t local_walk::common_by_digests(const run& in, const run_column& colum
 }
 
 std::uint32_t sequence_walk::common(const run& in, const run_column& column, std::size_t at) const {
-  const auto longest = static_cast<std::uint32_t>(
-      std::min<std::size_t>(column.length.load(std::memory_order_acquire), query_.size() - at));
+  const auto longest = static_cast<std::uint32_t>(std::min<std::size_t>(column.length.load(std::memory_order_acquire), query_.size() - at));
   if (longest == 0 || query_[at] != in.first_hash) return 0;
   // Equal hashes mean equal prefixes, so whole groups are skipped by their marks and only the last one is rolled through.
   std::uint32_t marks = 0;

@@ -58,7 +58,8 @@ class sender_table {
   /// Calls `visit(id, state)` for the `most` senders heard of last, the last one first.
   template <class Visit>
   void each_recent(std::size_t most, Visit visit) const {
-    for (auto each = senders_.rbegin(); each != senders_.rend() && most != 0; ++each, --most) visit(std::string_view(each->first), each->second);
+    for (auto each = senders_.rbegin(); each != senders_.rend() && most != 0; ++each, --most)
+      visit(std::string_view(each->first), each->second);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return senders_.size(); }

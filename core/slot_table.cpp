@@ -105,15 +105,25 @@ slot_owner slot_table::owner(std::uint32_t slot) const noexcept {
   return {worker_id{static_cast<std::uint32_t>(owner >> medium_bits)}, static_cast<medium_id>(owner & ((1U << medium_bits) - 1))};
 }
 
-std::uint64_t slot_table::number() const noexcept { return state_->number; }
-std::uint32_t slot_table::end() const noexcept { return state_->end.load(std::memory_order_acquire); }
-media_mask slot_table::media() const noexcept { return state_->media.load(std::memory_order_acquire); }
-std::uint32_t slot_table::used() const noexcept { return state_->used.load(std::memory_order_relaxed); }
+std::uint64_t slot_table::number() const noexcept {
+  return state_->number;
+}
+std::uint32_t slot_table::end() const noexcept {
+  return state_->end.load(std::memory_order_acquire);
+}
+media_mask slot_table::media() const noexcept {
+  return state_->media.load(std::memory_order_acquire);
+}
+std::uint32_t slot_table::used() const noexcept {
+  return state_->used.load(std::memory_order_relaxed);
+}
 bool slot_table::has_room() const noexcept {
   if (state_->room.load(std::memory_order_relaxed) > kept_back) return true;
   state_->refused.fetch_add(1, std::memory_order_relaxed);
   return false;
 }
-std::uint64_t slot_table::refused() const noexcept { return state_->refused.load(std::memory_order_relaxed); }
+std::uint64_t slot_table::refused() const noexcept {
+  return state_->refused.load(std::memory_order_relaxed);
+}
 
 }  // namespace kvc::core

@@ -11,9 +11,8 @@ namespace kvc::core {
 /// Watches the seqnos of one publisher incarnation.
 ///
 /// Two marks are kept: the newest batch applied, from whatever source, and the newest one seen live. A live stream is ordered, so a live
-/// seqno at or below the newest live one proves that the publisher has started over; one that is only at or below the newest applied one has
-/// been covered by a replay already. (kv-events.md sections 1, 7 and 11.)
-/// Pure; one lane.
+/// seqno at or below the newest live one proves that the publisher has started over; one that is only at or below the newest applied one
+/// has been covered by a replay already. (kv-events.md sections 1, 7 and 11.) Pure; one lane.
 class stream_cursor {
  public:
   /// What a live batch means.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t max_facts = 64;
 constexpr std::uint64_t most_lost = std::uint64_t{1} << 48;  ///< more than were ever published: sums of a numbering gone mad must not wrap
-constexpr int tail_patience = 5;   ///< idle checks before a dropped last batch is looked for
+constexpr int tail_patience = 5;                             ///< idle checks before a dropped last batch is looked for
 constexpr int looks_at_rest = 60;  ///< times longer between looks at a connection on which nothing depends: its end is told without one
 
 }  // namespace
@@ -19,18 +19,13 @@ constexpr int looks_at_rest = 60;  ///< times longer between looks at a connecti
 stream_fsm::step stream_fsm::next() const {
   if (forget_ != reason::none) return step::forget;
   switch (phase_) {
-    case phase::listening:
-      return step::listen;
-    case phase::live_in_hand:
-      return step::apply_live;
+    case phase::listening: return step::listen;
+    case phase::live_in_hand: return step::apply_live;
     case phase::verify_request:
-    case phase::replay_request:
-      return step::request;
+    case phase::replay_request: return step::request;
     case phase::verify_reply:
-    case phase::replay_reply:
-      return step::read_reply;
-    case phase::reply_in_hand:
-      return step::apply_reply;
+    case phase::replay_reply: return step::read_reply;
+    case phase::reply_in_hand: return step::apply_reply;
   }
   return step::listen;
 }
@@ -88,8 +83,7 @@ void stream_fsm::decide(time_point now) {
       if (is_connected_ && !suspect_) recognise();
       phase_ = phase::live_in_hand;
       return;
-    case verdict::duplicate:
-      return compare_duplicate(now);
+    case verdict::duplicate: return compare_duplicate(now);
     case verdict::restart:
       // Sent twice, or late: a new incarnation has other times in its batches.
       if (was_applied({*held_, batch_digest(held_bytes_)})) return drop_duplicate(now);
@@ -160,7 +154,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
   const bool has_turned = std::exchange(is_connected_, is_connected) != is_connected;
   const bool has_broken = disconnects != std::exchange(disconnects_, disconnects);
   if (is_connected && (has_turned || has_broken)) no_replay_before_ = now;  // whoever comes back may be asked at once
-  if (has_broken) last_sign_ = now;  // it has stood until now
+  if (has_broken) last_sign_ = now;                                         // it has stood until now
   if (has_broken && !away_since_) away_since_ = stood_at_;
   if (is_connected) end_absence(now);
   // There may be something to find out now. Not at once: a publisher that starts opens its sockets one after the other.
@@ -175,7 +169,7 @@ void stream_fsm::on_connection(bool is_connected, std::uint64_t disconnects, tim
     if (rules_.has_replay) suspect_ = before_break_;
   } else {
     must_catch_up_ = true;
-    wants_fresh_transport_ = true;  // nothing could tell the batches that wait from those of a successor
+    wants_fresh_transport_ = true;   // nothing could tell the batches that wait from those of a successor
     if (cursor_.newest_applied()) {  // what was given up was of the life that is over, and nothing is held
       interrupt();
       return begin_generation(reason::unheard);

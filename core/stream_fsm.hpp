@@ -186,9 +186,9 @@ class stream_fsm {
   reason forget_ = reason::none;
   std::optional<seqno> held_;              ///< the live batch in hand
   std::span<const std::byte> held_bytes_;  ///< of it
-  bool is_held_contradicted_ = false;  ///< a replay has another batch under its number: if it can be read, that was a stranger's
-  bool is_held_unreadable_ = false;  ///< it was tried already; a sound copy is being asked for
-  std::optional<seqno> in_reply_;    ///< the replayed batch in hand
+  bool is_held_contradicted_ = false;      ///< a replay has another batch under its number: if it can be read, that was a stranger's
+  bool is_held_unreadable_ = false;        ///< it was tried already; a sound copy is being asked for
+  std::optional<seqno> in_reply_;          ///< the replayed batch in hand
   std::span<const std::byte> reply_bytes_;
   std::optional<replay_fsm> recovery_;
   seqno recovery_from_{};
@@ -197,25 +197,25 @@ class stream_fsm {
   std::size_t recovery_listed_ = 0;  ///< of its lost ranges, those told already
   time_point give_up_at_{};
   time_point ask_at_{};
-  std::size_t unsent_ = 0;  ///< requests in a row that could not be sent
+  std::size_t unsent_ = 0;                ///< requests in a row that could not be sent
   std::array<known_batch, 16> recent_{};  ///< applied last, the oldest is overwritten
   std::size_t recent_count_ = 0;
   bool is_tail_unchecked_ = false;  ///< batches came since the publisher was last asked for what follows
   bool is_tail_check_ = false;      ///< the recovery is only a look for a dropped last batch
   time_point next_tail_check_{};
-  std::optional<known_batch> last_;     ///< applied last
-  std::optional<known_batch> suspect_;  ///< applied last before the connection broke: the publisher has to show it again
+  std::optional<known_batch> last_;          ///< applied last
+  std::optional<known_batch> suspect_;       ///< applied last before the connection broke: the publisher has to show it again
   std::optional<known_batch> before_break_;  ///< the same, until it has shown it or gone on with the next number; set when `suspect_` is
   bool has_broken_again_ = false;            ///< since `suspect_` was set: what waits may be of a life in between
   std::optional<known_batch> compared_;      ///< the live batch in hand: who has replayed its number is asked to show it
-  bool is_endpoint_proven_ = false;   ///< it has shown a batch that was heard live, since the connection was last told to have broken
-  bool is_distrusted_ = false;        ///< it has answered for another publisher, and shown nothing of ours since
-  time_point distrusted_at_{};        ///< when it did
+  bool is_endpoint_proven_ = false;    ///< it has shown a batch that was heard live, since the connection was last told to have broken
+  bool is_distrusted_ = false;         ///< it has answered for another publisher, and shown nothing of ours since
+  time_point distrusted_at_{};         ///< when it did
   bool was_lost_in_distrust_ = false;  ///< something of this generation was given up while it was distrusted
   bool must_begin_anew_ = false;       ///< and it is ours after all
-  bool has_overlap_ = false;          ///< the recovery began with asking for a batch we know
-  bool is_uncompared_ = false;        ///< a replay brought batches, and nothing has told whose they are
-  bool holds_unproven_ = false;       ///< some of what is held was replayed, and nothing has told since that the endpoint is ours
+  bool has_overlap_ = false;           ///< the recovery began with asking for a batch we know
+  bool is_uncompared_ = false;         ///< a replay brought batches, and nothing has told whose they are
+  bool holds_unproven_ = false;        ///< some of what is held was replayed, and nothing has told since that the endpoint is ours
   bool is_another_life_ = false;
   bool must_catch_up_ = true;           ///< something before the next live batch may be missing, and nothing tells how much
   bool was_interrupted_ = false;        ///< and some of it is known to be missing
@@ -226,7 +226,7 @@ class stream_fsm {
   bool is_connected_ = false;
   bool is_silent_ = false;
   bool wants_fresh_transport_ = false;
-  bool has_answered_ = false;      ///< the replay endpoint, at least once, and for nobody else since
+  bool has_answered_ = false;  ///< the replay endpoint, at least once, and for nobody else since
   std::size_t unanswered_proofs_ = 0;
   std::uint64_t disconnects_ = 0;
   time_point stood_at_;                   ///< when the connection was last seen to stand
@@ -234,7 +234,7 @@ class stream_fsm {
   bool may_be_another_ = false;           ///< who came back, and nothing but a proof can tell
   bool was_long_away_ = false;            ///< who came back: for `stale_after`
   std::uint64_t kept_unproven_ = 0;       ///< of the unproven absences, those whose blocks were kept for the next number to tell
-  time_point last_sign_;  ///< last batch, or last moment with a connection
+  time_point last_sign_;                  ///< last batch, or last moment with a connection
   time_point wake_at_;
   time_point no_replay_before_{};  ///< the replay endpoint did not answer: leave it alone until then
   totals totals_;

@@ -65,12 +65,8 @@ void stream_fsm::set_patience(time_point now) {
 void stream_fsm::perform(replay_fsm::action what, time_point now) {
   take_losses();
   switch (what) {
-    case replay_fsm::action::request:
-      phase_ = phase::replay_request;
-      return;
-    case replay_fsm::action::apply:
-      phase_ = phase::reply_in_hand;
-      return;
+    case replay_fsm::action::request: phase_ = phase::replay_request; return;
+    case replay_fsm::action::apply: phase_ = phase::reply_in_hand; return;
     case replay_fsm::action::ignore:
       in_reply_.reset();
       phase_ = phase::replay_reply;
@@ -78,8 +74,8 @@ void stream_fsm::perform(replay_fsm::action what, time_point now) {
     case replay_fsm::action::finish:
       if (is_distrusted_ && recovery_->applied_count() != 0) return disbelieve(recovery_from_, now);  // nothing has shown that it is ours
       if (!recovery_->was_answered()) return finish_recovery(replay_outcome::unanswered, now);
-      return finish_recovery(
-          recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial, now);
+      return finish_recovery(recovery_->lost_count() == 0 && recovery_->has_ended() ? replay_outcome::complete : replay_outcome::partial,
+                             now);
   }
 }
 

@@ -44,8 +44,7 @@ std::string_view to_string(connection_state state) noexcept {
     case connection_state::connecting: return "connecting";
     case connection_state::connected: return "connected";
     case connection_state::disconnected: return "disconnected";
-    case connection_state::failed:
-      return "failed";
+    case connection_state::failed: return "failed";
   }
   return "unknown";
 }

@@ -14,7 +14,9 @@ namespace kvc::core {
 
 /// The digest of a text that depends on the secret, as `spread` does for one number: equal texts have equal ones until the process ends,
 /// so that it may stand in tables and nowhere else: in no answer, dump or file. Pure but for the secret; any lane.
-[[nodiscard]] inline std::uint64_t spread(std::string_view text) { return digest(std::as_bytes(std::span(text)), spread_secret()); }
+[[nodiscard]] inline std::uint64_t spread(std::string_view text) {
+  return digest(std::as_bytes(std::span(text)), spread_secret());
+}
 
 /// The same for several numbers, each of which outsiders may choose: sums and exclusive ors of numbers that are spread one by one can be
 /// made alike where some are known.

@@ -129,14 +129,10 @@ void union_walk::visit(const kvc::core::run& in, std::uint32_t slot, cell_word w
   if ((mask_of(owner.medium) & scope_->media) == 0) return;
   const std::uint32_t who = roster_.number(slot, owner);
   switch (meet(who, owner.worker)) {
-    case role::nobody:
-      return;
-    case role::reader:
-      return note_reader(in, slot, who, owner, word);
-    case role::shared_pool:
-      return note(in, slot, the_pools, owner.medium, word);  // behind their end it still counts for others
-    case role::private_pool:
-      break;
+    case role::nobody: return;
+    case role::reader: return note_reader(in, slot, who, owner, word);
+    case role::shared_pool: return note(in, slot, the_pools, owner.medium, word);  // behind their end it still counts for others
+    case role::private_pool: break;
   }
   for (const worker_id user : scope_->private_pools[runners_[who].row].users) {
     const std::uint32_t number = roster_.number_of(user);
@@ -191,7 +187,8 @@ bool union_walk::may_join(const runner& own, std::uint32_t pooled) const {
   if (own.run != run_) return false;
   bool holds_first = own.full != 0;
   each_medium(own.partial, [&](std::size_t medium) { holds_first = holds_first || own.cut[medium] != 0; });
-  for (std::uint32_t each = own.more == 0 ? no_remnant : own.first_remnant; each != no_remnant && !holds_first; each = remnants_[each].next) {
+  for (std::uint32_t each = own.more == 0 ? no_remnant : own.first_remnant; each != no_remnant && !holds_first;
+       each = remnants_[each].next) {
     holds_first = holds_any(remnants_[each], pooled);
   }
   return holds_first;

@@ -18,9 +18,10 @@ namespace kvc::core {
 /// Story: what one slot holds of a run is nearly always a beginning of it, and so is then what several slots hold together: the longest of
 /// their cutoffs. So one look at each cell of a run tells for every worker on the way whether it goes on behind the run, and on which
 /// media; only where cutoffs leave a gap and somebody holds blocks behind a hole are single blocks looked at. Blocks that stand
-/// in no run, as those of pools, are looked up one by one beside the run in hand, as far as anybody may come, and count like blocks behind a
-/// hole; behind the last run the query goes on through them alone. What shared pools hold counts for everybody, and a worker may join at any
-/// block up to which pools carry the whole query. Belongs to one thread; reused from query to query for its memory. Inside a quiescent scope.
+/// in no run, as those of pools, are looked up one by one beside the run in hand, as far as anybody may come, and count like blocks behind
+/// a hole; behind the last run the query goes on through them alone. What shared pools hold counts for everybody, and a worker may join at
+/// any block up to which pools carry the whole query. Belongs to one thread; reused from query to query for its memory. Inside a quiescent
+/// scope.
 class union_walk {
  public:
   /// Fills `out`, rows by ascending worker; marks the runs it comes through as used in this round.
@@ -97,23 +98,23 @@ class union_walk {
   const match_scope* scope_ = nullptr;
   const slot_table* slots_ = nullptr;
   match_result* out_ = nullptr;
-  media_mask media_ = 0;      ///< that count and that anybody uses
-  std::uint32_t query_ = 0;   ///< number of the query in hand, never 0
-  std::uint32_t run_ = 0;     ///< number of the run in hand, never 0
-  std::uint32_t base_ = 0;    ///< where it begins in the query
+  media_mask media_ = 0;       ///< that count and that anybody uses
+  std::uint32_t query_ = 0;    ///< number of the query in hand, never 0
+  std::uint32_t run_ = 0;      ///< number of the run in hand, never 0
+  std::uint32_t base_ = 0;     ///< where it begins in the query
   std::uint32_t length_ = 0;   ///< how much of it the query has
   std::uint32_t deepest_ = 0;  ///< no slot holds anything of it from this block on
-  runner pools_before_;       ///< the pools before the run in hand: how a worker that joins begins
+  runner pools_before_;        ///< the pools before the run in hand: how a worker that joins begins
   slot_roster roster_;
   std::vector<runner> runners_;         ///< by number of the worker; the first are all shared pools together
   std::vector<std::uint32_t> rows_;     ///< whose each row is
   std::vector<std::uint32_t> active_;   ///< readers that hold every block before the run in hand
   std::vector<std::uint32_t> joining_;  ///< those that the run in hand is the first of
   std::vector<remnant> remnants_;
-  std::vector<hole_record> holes_;        ///< by slot
-  std::vector<std::uint64_t> bits_;       ///< of `remnants_`, read once, so that whatever is made of them agrees
-  holder_list lone_;                      ///< of the block in hand
-  holder_list lone_before_;               ///< of those before it, as long as they are the same
+  std::vector<hole_record> holes_;   ///< by slot
+  std::vector<std::uint64_t> bits_;  ///< of `remnants_`, read once, so that whatever is made of them agrees
+  holder_list lone_;                 ///< of the block in hand
+  holder_list lone_before_;          ///< of those before it, as long as they are the same
 };
 
 }  // namespace kvc::core

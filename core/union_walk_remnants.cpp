@@ -20,8 +20,8 @@ std::uint64_t* union_walk::remnant_of(runner& own, media_mask medium) {
   return bits_.data() + remnants_[found].first_word;
 }
 
-/// Finds out which slots hold blocks behind holes. Before cells are looked at: a hole that is healed meanwhile may leave its cell as it was,
-/// but what is found here stays true of some moment.
+/// Finds out which slots hold blocks behind holes. Before cells are looked at: a hole that is healed meanwhile may leave its cell as it
+/// was, but what is found here stays true of some moment.
 void union_walk::note_holes(const kvc::core::run& in) {
   const held_bits* bits = in.holes.load(std::memory_order_acquire);
   if (bits == nullptr) return;
@@ -67,14 +67,10 @@ void union_walk::visit_lone_holder(const holder& by, std::uint32_t from, std::ui
   const worker_id worker{by.worker};
   const std::uint32_t who = roster_.number_of(worker);
   switch (meet(who, worker)) {
-    case role::nobody:
-      return;
-    case role::reader:
-      return note_reader_of(who, worker);
-    case role::shared_pool:
-      return note_lone(the_pools, by.medium, from, to);
-    case role::private_pool:
-      break;
+    case role::nobody: return;
+    case role::reader: return note_reader_of(who, worker);
+    case role::shared_pool: return note_lone(the_pools, by.medium, from, to);
+    case role::private_pool: break;
   }
   for (const worker_id user : scope_->private_pools[runners_[who].row].users) {
     const std::uint32_t number = roster_.number_of(user);

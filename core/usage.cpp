@@ -104,15 +104,9 @@ void usage_ledger::apply(std::span<const usage_event> events) {
 
 void usage_ledger::apply_one(const usage_event& event, std::uint64_t digest) {
   switch (event.what) {
-    case usage_event::kind::store:
-      (void)store(event.key, digest, event.bytes);
-      break;  // refusals are counted
-    case usage_event::kind::lookup:
-      (void)lookup(event.key, digest);
-      break;
-    case usage_event::kind::remove:
-      (void)remove(event.key, digest);
-      break;
+    case usage_event::kind::store: (void)store(event.key, digest, event.bytes); break;  // refusals are counted
+    case usage_event::kind::lookup: (void)lookup(event.key, digest); break;
+    case usage_event::kind::remove: (void)remove(event.key, digest); break;
   }
 }
 

@@ -1,10 +1,11 @@
 // Who uses how much of the shared storage: a byte ledger and an order of use per cache salt, kept by the events of all MP servers.
 #pragma once
 
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "core/errc.hpp"
 #include "core/key_store.hpp"
@@ -76,7 +77,8 @@ class usage_ledger {
   void put_in_flight(std::uint32_t id, std::uint32_t piece) noexcept;
   /// The key may be planned again, if it is still in flight under `piece`. False when it was not.
   bool take_out_of_flight(std::uint32_t id, std::uint32_t piece) noexcept;
-  /// The deletion of a key was asked for and nothing came of it. After `most_in_vain` times in a row it is set aside, until it is stored anew.
+  /// The deletion of a key was asked for and nothing came of it. After `most_in_vain` times in a row it is set aside, until it is stored
+  /// anew.
   void count_in_vain(std::uint32_t id) noexcept;
   [[nodiscard]] bool is_set_aside(std::uint32_t id) const noexcept { return keys_[id].in_vain == most_in_vain; }
   /// Keys that are set aside now.

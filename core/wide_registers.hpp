@@ -12,7 +12,9 @@ namespace kvc::core {
 /// they are back: 170 to 210 ns for both on an Intel CPU with AMX, as on those before 2015 (Intel's optimization manual, "Mixing AVX code
 /// with SSE code"). g++ does it by itself, but not before a callee that it knows to touch no vector register, although that one may be
 /// what returns (seen with g++ 12 at -O2: a lane took a tenth more CPU per block). Lane: any.
-[[gnu::always_inline, gnu::target("avx")]] inline void leave_wide_registers() noexcept { _mm256_zeroupper(); }
+[[gnu::always_inline, gnu::target("avx")]] inline void leave_wide_registers() noexcept {
+  _mm256_zeroupper();
+}
 
 }  // namespace kvc::core
 

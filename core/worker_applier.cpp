@@ -13,7 +13,9 @@ namespace {
 /// Events without room for their partition that pass before it is looked for again, at most.
 constexpr std::uint32_t longest_room_pause = 1'024;
 
-bool names_dimensions(const event_scope& scope) { return scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0; }
+bool names_dimensions(const event_scope& scope) {
+  return scope.tenant || scope.model || scope.lora || scope.salt || scope.block_size != 0;
+}
 
 }  // namespace
 

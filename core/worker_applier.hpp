@@ -77,7 +77,8 @@ class worker_applier {
   void become(std::shared_ptr<const worker_key> key);
 
   /// How to hash the tokens of coming events beforehand, so that nobody has to keep them: absent while they may be needed for more. As long
-  /// as no event of another block size comes, it holds for stores that name no adapter and no extra keys, and say nothing else of a partition.
+  /// as no event of another block size comes, it holds for stores that name no adapter and no extra keys, and say nothing else of a
+  /// partition.
   [[nodiscard]] std::optional<hash_recipe> recipe() const;
 
   /// Queries stop seeing the worker. Call `drop_some` until done afterwards.
@@ -88,8 +89,8 @@ class worker_applier {
     return blocks_.evict_some(pass, budget, before_first, tally);
   }
 
-  /// Whether such an event means every block the worker has ever stored, wherever it lies, also those that were never heard of: all media it has
-  /// been heard to use, and its own.
+  /// Whether such an event means every block the worker has ever stored, wherever it lies, also those that were never heard of: all media
+  /// it has been heard to use, and its own.
   [[nodiscard]] bool clears_everything(const cleared_event& cleared) const;
 
   [[nodiscard]] const lane_blocks& blocks() const noexcept { return blocks_; }

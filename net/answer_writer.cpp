@@ -26,7 +26,9 @@ void append_escaped(std::string& out, unsigned char control) {
 }
 
 /// Printable ASCII without quotes and backslashes.
-bool is_plain(char letter) { return letter >= 0x20 && letter < 0x7F && letter != '"' && letter != '\\'; }
+bool is_plain(char letter) {
+  return letter >= 0x20 && letter < 0x7F && letter != '"' && letter != '\\';
+}
 
 /// Names up to this length are put together on the stack and appended once: a string grows letter by letter at some nanoseconds each.
 constexpr std::size_t longest_short = 64;
@@ -129,9 +131,13 @@ void answer_writer::close(char bracket) {
   }
 }
 
-void answer_writer::object(std::size_t members) { open('{', members); }
+void answer_writer::object(std::size_t members) {
+  open('{', members);
+}
 
-void answer_writer::list(std::size_t elements) { open('[', elements); }
+void answer_writer::list(std::size_t elements) {
+  open('[', elements);
+}
 
 void answer_writer::key(std::string_view name) {
   if (!is_json_ && !core::is_utf8(name)) return key(core::repaired_utf8(name));

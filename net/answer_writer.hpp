@@ -47,9 +47,9 @@ class answer_writer {
  private:
   /// A container that is open.
   struct level {
-    std::size_t elements = 0;         ///< written so far
-    std::size_t announced = 0;        ///< or `size_later`
-    std::size_t head = 0;             ///< where its MessagePack head stands, when the size comes later
+    std::size_t elements = 0;   ///< written so far
+    std::size_t announced = 0;  ///< or `size_later`
+    std::size_t head = 0;       ///< where its MessagePack head stands, when the size comes later
   };
 
   void begin_value();

@@ -74,7 +74,7 @@ asio::awaitable<std::size_t> remove_all(coordinator_context& context, const std:
 
 template <class Token>
 asio::awaitable<std::vector<core::blend_match>> look_up(coordinator_context& context, std::string_view scope,
-                                                      std::span<const Token> tokens) {
+                                                        std::span<const Token> tokens) {
   core::blend_query query(context.tables.blend, scope, context.settings.blend_probe_stride);
   while (!query.advance(context.tables.blend, tokens, offsets_per_slice)) co_await yield_home(context);
   co_return std::move(query.matches());

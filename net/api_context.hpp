@@ -29,8 +29,8 @@ struct api_context {
   std::chrono::steady_clock::time_point started{};
   std::chrono::system_clock::time_point started_at{};  ///< the same moment by the calendar; 1970: not told
   std::string version = {};
-  std::vector<std::string> auth_tokens = {};          ///< may do everything; with both lists empty, anybody may
-  std::vector<std::string> auth_read_tokens = {};     ///< may do what changes nothing
+  std::vector<std::string> auth_tokens = {};                    ///< may do everything; with both lists empty, anybody may
+  std::vector<std::string> auth_read_tokens = {};               ///< may do what changes nothing
   std::function<std::vector<std::string>()> also_missing = {};  ///< why the service is not ready beside its streams; any lane
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr whole_range ports{.least = 1, .most = 65'535};
 constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< of what a server says about itself: all of it is listed in one turn
-constexpr std::uint32_t most_metadata = 4'096;                   ///< entries of it
+constexpr std::uint32_t most_metadata = 4'096;                  ///< entries of it
 constexpr whole_range ports_or_none{.least = 0, .most = 65'535};
 
 /// An optional text without the blanks around it; empty when it is absent or wrong.

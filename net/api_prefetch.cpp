@@ -22,7 +22,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::size_t most_submitted_bytes = std::size_t{256} << 10;  ///< of what a server answers
 constexpr std::size_t most_polled_bytes = std::size_t{1} << 20;       ///< the same: it may list the chunks
-constexpr std::size_t most_told_bytes = 1'024;  ///< of a server's answer, in ours
+constexpr std::size_t most_told_bytes = 1'024;                        ///< of a server's answer, in ours
 
 /// What a server answered; absent: there is no such server.
 using relayed = std::optional<result<http_client::answer>>;

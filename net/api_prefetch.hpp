@@ -33,8 +33,7 @@ void read_prefetch(const tape_value& body, prefetch_order& into, field_faults& f
 
 /// POST /cache/prefetches. The call has ended by `latest`, if that is sooner.
 [[nodiscard]] asio::awaitable<http_reply> submit_prefetch_reply(coordinator_context& context, lane& here, prefetch_order wanted,
-                                                                std::stop_token client_left,
-                                                                std::chrono::steady_clock::time_point latest);
+                                                                std::stop_token client_left, std::chrono::steady_clock::time_point latest);
 /// GET /cache/prefetches/{instance_id}/{request_id}: the server's code and JSON body as they are.
 [[nodiscard]] asio::awaitable<http_reply> poll_prefetch_reply(coordinator_context& context, lane& here, const http_request& request,
                                                               std::string_view instance_id, std::string_view request_id);

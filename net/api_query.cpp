@@ -144,7 +144,9 @@ class answering {
     scratch_.wanted.clear();
     if (!query_.instances) return instances_.size();
     scratch_.wanted.assign(instances_.size(), 0);
-    const auto name_of = [this](const core::member_map::instance& each) -> const std::string& { return members_[each.first].key->instance; };
+    const auto name_of = [this](const core::member_map::instance& each) -> const std::string& {
+      return members_[each.first].key->instance;
+    };
     std::size_t marked = 0;
     for (const std::string& name : *query_.instances) {
       const auto at = std::ranges::lower_bound(instances_, name, {}, name_of);

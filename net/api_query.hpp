@@ -22,14 +22,14 @@ struct query_scratch {
   /// One instance of a partition: its members that stand for it, next to each other.
   struct row {
     std::size_t first = 0;
-    std::size_t last = 0;               ///< one past
-    core::media_mask seen = 0;          ///< media the instance has ever reported
-    std::uint64_t longest = 0;          ///< blocks
-    bool has_engine = false;            ///< else it stands for pools only
+    std::size_t last = 0;       ///< one past
+    core::media_mask seen = 0;  ///< media the instance has ever reported
+    std::uint64_t longest = 0;  ///< blocks
+    bool has_engine = false;    ///< else it stands for pools only
   };
 
   std::vector<core::local_hash> locals;
-  std::span<const core::local_hash> prompt;       ///< of the last query, unless it was told by hash: `locals`, or what the query brought
+  std::span<const core::local_hash> prompt;  ///< of the last query, unless it was told by hash: `locals`, or what the query brought
   core::match_result matched;
   std::vector<const core::worker_depth*> depths;  ///< by member of the partition, into `matched`; empty: not looked up for all of them
   core::match_scope scope;
@@ -37,7 +37,7 @@ struct query_scratch {
   core::match_levels levels;
   core::level_fold fold;
   std::vector<core::instance_reach> chosen;
-  std::vector<std::uint8_t> wanted;     ///< by instance of the partition
+  std::vector<std::uint8_t> wanted;  ///< by instance of the partition
 };
 
 /// What a query is asked of. Views of the moment; valid during the call.

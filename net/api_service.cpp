@@ -162,8 +162,7 @@ http_reply api_service::answer_now(lane& here, const http_request& request, cons
     case endpoint::ready: return say_ready(context_, request, now);
     case endpoint::metrics: return metrics_reply(context_, now);
     case endpoint::openapi: return openapi_reply(context_.version);
-    case endpoint::docs:
-      return docs_reply();
+    case endpoint::docs: return docs_reply();
     case endpoint::query_batch:
     case endpoint::register_publisher:
     case endpoint::unregister_publisher: break;
@@ -198,8 +197,8 @@ asio::awaitable<http_reply> api_service::answer(lane& here, const http_request& 
   const bool is_long = request.body.size() > most_read_by_lane;
   const auto own = is_long ? std::make_unique<request_document>() : nullptr;
   request_document& document = is_long ? *own : scratches_[here.index()]->document;  // the latter not used after the first wait
-  const checked unreadable = co_await beside_.run_if(
-      is_long, [&] { return document.read(request.body, request.body_form, request_document::shape::single); });
+  const checked unreadable =
+      co_await beside_.run_if(is_long, [&] { return document.read(request.body, request.body_form, request_document::shape::single); });
   if (unreadable) co_return reply_with(*unreadable, form);
   if (asked == endpoint::register_publisher) {
     registration_request wanted;

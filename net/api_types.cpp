@@ -1,12 +1,11 @@
 #include "net/api_types.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <charconv>
 #include <limits>
 #include <utility>
-
-#include <arpa/inet.h>
 
 #include "net/endpoint_host.hpp"
 #include "net/field_rules.hpp"
@@ -56,7 +55,8 @@ void read_endpoint(field_rules& rules, member which, bool is_required, std::stri
   if (rules.wrong() || endpoint.empty() || is_endpoint(endpoint)) return;
   const std::string name = rules.name_of(which);
   rules.refuse(refusal_kind::invalid_value,
-               name + " must be tcp://host:port, tcp://[v6]:port or ipc://path of at most " + std::to_string(longest_ipc_path) + " bytes", name);
+               name + " must be tcp://host:port, tcp://[v6]:port or ipc://path of at most " + std::to_string(longest_ipc_path) + " bytes",
+               name);
 }
 
 /// Names of interfaces can be bound, names of hosts cannot. An interface with a dot in its name has a number behind it (a VLAN's).
@@ -153,12 +153,14 @@ checked read_query(const request_document& document, const request_item& item, q
     rules.required_list(item.hashes, "seq_hashes", "a list of 64-bit integers, or of their decimal or 0x texts");
     if (!rules.wrong()) out.hashes = document.hashes_of(item);
   } else {
-    rules.required_list(item.tokens, "token_ids", item.tokens.name == "token_ids_b64" ? "base64 of little-endian u32 values"
-                                                                                      : "a list of integers between 0 and 4294967295");
+    rules.required_list(
+        item.tokens, "token_ids",
+        item.tokens.name == "token_ids_b64" ? "base64 of little-endian u32 values" : "a list of integers between 0 and 4294967295");
     if (!rules.wrong()) out.tokens = document.tokens_of(item);
     rules.extra_keys(out.partition.lora, out.partition.salt, out.extra_keys);
     if (out.by_names) {
-      rules.refuse(refusal_kind::invalid_value, "hash_kind engine says what seq_hashes are; token_ids are tokens of any engine", "hash_kind");
+      rules.refuse(refusal_kind::invalid_value, "hash_kind engine says what seq_hashes are; token_ids are tokens of any engine",
+                   "hash_kind");
     }
   }
 

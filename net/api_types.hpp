@@ -20,21 +20,21 @@ namespace kvc::net {
 struct query_request {
   core::partition_key partition;
   bool by_hash = false;
-  std::span<const std::uint32_t> tokens;          ///< the prompt, when not by hash
-  std::span<const core::seq_hash> hashes;         ///< its rolling hashes, when by hash
-  bool by_names = false;                          ///< `hashes` are the engines' names for its blocks, until find_named_blocks
-  std::size_t unknown_names = 0;                  ///< behind `hashes`, since then: nobody knows the first of them
-  std::vector<std::string> extra_keys;            ///< per block; may be shorter
-  std::span<const core::local_hash> locals;       ///< of `tokens`, where they have been hashed already (see long_prompt.hpp)
-  std::optional<std::uint64_t> seed_of_locals;    ///< with this seed; absent: they have not
-  std::string instance;                           ///< only this row; empty: all
+  std::span<const std::uint32_t> tokens;              ///< the prompt, when not by hash
+  std::span<const core::seq_hash> hashes;             ///< its rolling hashes, when by hash
+  bool by_names = false;                              ///< `hashes` are the engines' names for its blocks, until find_named_blocks
+  std::size_t unknown_names = 0;                      ///< behind `hashes`, since then: nobody knows the first of them
+  std::vector<std::string> extra_keys;                ///< per block; may be shorter
+  std::span<const core::local_hash> locals;           ///< of `tokens`, where they have been hashed already (see long_prompt.hpp)
+  std::optional<std::uint64_t> seed_of_locals;        ///< with this seed; absent: they have not
+  std::string instance;                               ///< only this row; empty: all
   std::optional<std::vector<std::string>> instances;  ///< only these rows
-  std::optional<std::vector<std::string>> media;  ///< only these media, as the client spells them
-  std::uint64_t min_match = 0;                    ///< tokens; rows below are left out
-  std::optional<std::uint64_t> top_k;             ///< at most this many rows, the longest
+  std::optional<std::vector<std::string>> media;      ///< only these media, as the client spells them
+  std::uint64_t min_match = 0;                        ///< tokens; rows below are left out
+  std::optional<std::uint64_t> top_k;                 ///< at most this many rows, the longest
   bool detail = false;
-  bool prefetch = false;             ///< blocks behind what is in memory are to be brought there
-  std::string preferred;             ///< where to; empty: anywhere
+  bool prefetch = false;                  ///< blocks behind what is in memory are to be brought there
+  std::string preferred;                  ///< where to; empty: anywhere
   std::uint64_t prefetch_max_blocks = 0;  ///< at most so many blocks; 0: the server's setting
 };
 
@@ -47,7 +47,8 @@ enum class query_kind : std::uint8_t { tokens, hashes, either };
 /// A registration and what the client should know about it.
 struct registration_request {
   core::registration registration;
-  std::string new_medium;  ///< the word for its medium, if nobody has used it yet: to be learned once the registration is not refused any more
+  std::string
+      new_medium;  ///< the word for its medium, if nobody has used it yet: to be learned once the registration is not refused any more
   std::vector<std::string> warnings;
 };
 

@@ -11,7 +11,9 @@
 
 namespace kvc::net {
 
-aside_thread::aside_thread(runtime& lanes) : lanes_(&lanes) { lanes.keep(*this); }
+aside_thread::aside_thread(runtime& lanes) : lanes_(&lanes) {
+  lanes.keep(*this);
+}
 
 aside_thread::~aside_thread() {
   close();
@@ -19,7 +21,9 @@ aside_thread::~aside_thread() {
   if (pool_) pool_->join();
 }
 
-void aside_thread::throw_closed() { throw boost::system::system_error(make_error_code(errc::cancelled)); }
+void aside_thread::throw_closed() {
+  throw boost::system::system_error(make_error_code(errc::cancelled));
+}
 
 asio::thread_pool::executor_type aside_thread::executor() {
   std::call_once(begun_, [this] {

@@ -24,8 +24,8 @@ namespace asio = boost::asio;
 
 class runtime;
 
-/// Bytes of a body that are read in a turn of a lane: a prompt of some hundred thousand tokens, in a millisecond as a rule. What is longer is
-/// read aside.
+/// Bytes of a body that are read in a turn of a lane: a prompt of some hundred thousand tokens, in a millisecond as a rule. What is longer
+/// is read aside.
 inline constexpr std::size_t most_read_by_lane = std::size_t{1} << 20;
 
 /// One thread for pure work that takes many milliseconds, such as reading a body of megabytes. It begins with the first piece of work, and

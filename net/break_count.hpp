@@ -53,7 +53,7 @@ class break_count {
   std::uint64_t passed_ = 0;  ///< breaks that lie before everything that still waits
   std::uint64_t looked_ = 0;  ///< of the last look that told of one
   std::uint64_t told_ = 0;
-  bool is_unheard_ = true;    ///< nothing has been read yet of the first connection, or of that behind breaks passed in silence
+  bool is_unheard_ = true;  ///< nothing has been read yet of the first connection, or of that behind breaks passed in silence
 };
 
 }  // namespace kvc::net

@@ -22,8 +22,7 @@ void budget_watch::look() {
 void budget_watch::tell(news found) {
   const auto totals = budget_->so_far();
   switch (found) {
-    case news::none:
-      break;
+    case news::none: break;
     case news::begins:
       log::info(log::module::stream, "index over its budget, evicting",
                 {{"budget_bytes", budget_->bytes()}, {"used_bytes", budget_->used()}});
@@ -48,11 +47,9 @@ void budget_watch::tell(news found) {
 void budget_watch::tell_kept_back() {
   const auto lines = lines_.settle(steady::now());
   if (!lines) return;
-  log::info(log::module::stream, "index goes over its budget and back",
-            {{"budget_bytes", budget_->bytes()},
-             {"used_bytes", budget_->used()},
-             {"changes", *lines},
-             {"evicting", budget_->is_evicting()}});
+  log::info(
+      log::module::stream, "index goes over its budget and back",
+      {{"budget_bytes", budget_->bytes()}, {"used_bytes", budget_->used()}, {"changes", *lines}, {"evicting", budget_->is_evicting()}});
 }
 
 void budget_watch::note_failure(std::size_t lane, const char* why) noexcept {

@@ -31,7 +31,7 @@ class budget_watch {
 
   std::shared_ptr<core::index_budget> budget_;
   std::mutex telling_;
-  line_budget lines_;     ///< under the lock, as what follows
+  line_budget lines_;  ///< under the lock, as what follows
   line_budget failures_;
 };
 

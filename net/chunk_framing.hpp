@@ -10,9 +10,9 @@
 
 namespace kvc::net {
 
-/// Counts the bytes around the chunks of one message: their heads with extensions, their ends, and the trailers. The library has no limit of
-/// its own for extensions and trailers, and keeps every trailer.
-/// Lifetime: a parser that it was given to calls it. Owner: whoever feeds that parser.
+/// Counts the bytes around the chunks of one message: their heads with extensions, their ends, and the trailers. The library has no limit
+/// of its own for extensions and trailers, and keeps every trailer. Lifetime: a parser that it was given to calls it. Owner: whoever feeds
+/// that parser.
 class chunk_framing {
  public:
   chunk_framing() = default;

@@ -48,9 +48,9 @@ struct coordinator_context {
   mp_caller deletions;       ///< of what is evicted, apart from all others: a server that is slow to delete is not closed to requests
   sender_turns event_turns;  ///< of POST /events and /quota/events
   quota_file saved_quotas;
-  decimal_memo decimals;     ///< of usage and limits
+  decimal_memo decimals;            ///< of usage and limits
   aside_thread aside{*home.whole};  ///< reads long bodies, for any lane
-  bool is_stopping = false;  ///< nothing new is sent to MP servers
+  bool is_stopping = false;         ///< nothing new is sent to MP servers
 };
 
 /// Runs `work`, a coroutine that touches the tables, on the home lane, and answers what it answers. `work` may refer to what the caller

@@ -24,7 +24,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::size_t keys_per_slice = 2'048;  ///< looked at, some 0.2 ms
 constexpr core::evictor::slice written_in_a_turn{.keys = 512, .text = std::size_t{128} << 10};
-constexpr std::size_t pieces_at_a_time = 4;  ///< each is some 2 MB of text while it is sent, at most 4 MiB
+constexpr std::size_t pieces_at_a_time = 4;                        ///< each is some 2 MB of text while it is sent, at most 4 MiB
 constexpr std::size_t most_answer_bytes = std::size_t{256} << 10;  ///< read in a turn
 constexpr std::chrono::minutes between_notices{10};
 
@@ -46,7 +46,9 @@ bool is_done(const http_client::answer& answer) {
 }
 
 /// Whether an answer says nothing of the keys: somebody on the way, or a server that has no time.
-bool is_not_now(unsigned status) { return status == 429 || (status >= 502 && status <= 504); }
+bool is_not_now(unsigned status) {
+  return status == 429 || (status >= 502 && status <= 504);
+}
 
 /// What came of a request to delete some keys.
 enum class deletion : std::uint8_t {

@@ -77,7 +77,7 @@ asio::awaitable<void> write_servers(exposition& page, coordinator_context& conte
   page.counter("kvc_coordinator_unknown_heartbeats_total", "Heartbeats of servers that are not registered", counted.unknown_heartbeats);
   page.family("kvc_coordinator_heartbeat_age_seconds", "Time since a server was heard of", "gauge");
   const auto& servers = tables.servers.all();
-  std::uint64_t last = 0;  // nobody's number
+  std::uint64_t last = 0;                                // nobody's number
   const std::uint64_t newest = tables.servers.newest();  // who leaves and comes back meanwhile would have two lines
   for (std::size_t rows = 0; rows < most_metric_rows; ++rows) {
     if (rows != 0 && rows % rows_per_turn == 0) co_await yield_home(context);

@@ -84,40 +84,23 @@ struct shapes {
 
 shapes shapes_of(coordinator_endpoint which) {
   switch (which) {
-    case add_instance:
-      return {"MpServer", "MpServerAdded"};
-    case list_instances:
-      return {"", "MpServers"};
-    case remove_instance:
-      return {"", ""};
-    case heartbeat:
-      return {"", "MpServerAlive"};
-    case list_usage:
-      return {"", "AllUsage"};
-    case read_usage:
-      return {"", "SaltUsage"};
-    case set_quota:
-      return {"Quota", "QuotaChanged"};
-    case remove_quota:
-      return {"", "QuotaChanged"};
-    case read_default_quota:
-      return {"", "QuotaConfig"};
-    case set_default_quota:
-      return {"QuotaConfig", "QuotaConfig"};
-    case usage_events:
-      return {"UsageEvents", "Recorded"};
-    case event_batches:
-      return {"EventBatches", "BatchesTaken"};
-    case publish_chunks:
-      return {"Chunks", "ChunksInserted"};
-    case remove_chunks:
-      return {"ChunkKeys", "ChunksRemoved"};
-    case match_chunks:
-      return {"BlendPrompt", "BlendMatches"};
-    case submit_prefetch:
-      return {"Prefetch", "PrefetchSubmitted"};
-    case poll_prefetch:
-      return {"", "PrefetchStatus"};
+    case add_instance: return {"MpServer", "MpServerAdded"};
+    case list_instances: return {"", "MpServers"};
+    case remove_instance: return {"", ""};
+    case heartbeat: return {"", "MpServerAlive"};
+    case list_usage: return {"", "AllUsage"};
+    case read_usage: return {"", "SaltUsage"};
+    case set_quota: return {"Quota", "QuotaChanged"};
+    case remove_quota: return {"", "QuotaChanged"};
+    case read_default_quota: return {"", "QuotaConfig"};
+    case set_default_quota: return {"QuotaConfig", "QuotaConfig"};
+    case usage_events: return {"UsageEvents", "Recorded"};
+    case event_batches: return {"EventBatches", "BatchesTaken"};
+    case publish_chunks: return {"Chunks", "ChunksInserted"};
+    case remove_chunks: return {"ChunkKeys", "ChunksRemoved"};
+    case match_chunks: return {"BlendPrompt", "BlendMatches"};
+    case submit_prefetch: return {"Prefetch", "PrefetchSubmitted"};
+    case poll_prefetch: return {"", "PrefetchStatus"};
   }
   return {};
 }

@@ -35,38 +35,21 @@ std::optional<http_reply> read_coordinator_body(coordinator_endpoint asked, std:
   const tape_value root = into.tree.root();
   field_faults faults;
   switch (asked) {
-    case add_instance:
-      read_instance(root, into.what.emplace<core::mp_server>(), faults);
-      break;
-    case set_quota:
-      read_quota(root, into.what.emplace<quota_order>(), faults);
-      break;
-    case set_default_quota:
-      net::read_default_quota(root, into.what.emplace<default_quota_order>(), faults);
-      break;
+    case add_instance: read_instance(root, into.what.emplace<core::mp_server>(), faults); break;
+    case set_quota: read_quota(root, into.what.emplace<quota_order>(), faults); break;
+    case set_default_quota: net::read_default_quota(root, into.what.emplace<default_quota_order>(), faults); break;
     case usage_events: {
       auto& batch = into.what.emplace<usage_batch>();
       read_usage_batch(root, batch, faults);
       if (faults.empty() && batch.tier != core::cache_tier::l2) return wrong_tier_reply(batch.tier);
       break;
     }
-    case coordinator_endpoint::event_batches:
-      read_event_batches(root, into.what.emplace<net::event_batches>(), faults);
-      break;
-    case publish_chunks:
-      read_chunk_ranges(root, into.what.emplace<std::vector<chunk_range>>(), faults);
-      break;
-    case remove_chunks:
-      read_removal(root, into.what.emplace<removal_request>(), faults);
-      break;
-    case match_chunks:
-      read_match(root, into.what.emplace<match_request>(), faults);
-      break;
-    case submit_prefetch:
-      read_prefetch(root, into.what.emplace<prefetch_order>(), faults);
-      break;
-    default:
-      break;  // the others have no body
+    case coordinator_endpoint::event_batches: read_event_batches(root, into.what.emplace<net::event_batches>(), faults); break;
+    case publish_chunks: read_chunk_ranges(root, into.what.emplace<std::vector<chunk_range>>(), faults); break;
+    case remove_chunks: read_removal(root, into.what.emplace<removal_request>(), faults); break;
+    case match_chunks: read_match(root, into.what.emplace<match_request>(), faults); break;
+    case submit_prefetch: read_prefetch(root, into.what.emplace<prefetch_order>(), faults); break;
+    default: break;  // the others have no body
   }
   if (faults.empty()) return std::nullopt;
   return faults_reply(faults);

@@ -118,15 +118,10 @@ enum class listing_step : std::uint8_t { start, tick, page, failure };
 asio::awaitable<action> take_step(coordinator_context& context, core::resync_fsm& machine, listing_step due,
                                   const page_asker& ask_for_page) {
   switch (due) {
-    case listing_step::start:
-      context.tables.usage.begin_seeding();
-      co_return machine.start(steady::now(), registered(context));
-    case listing_step::tick:
-      co_return machine.on_tick(steady::now(), registered(context));
-    case listing_step::failure:
-      co_return machine.on_failure(steady::now(), registered(context));
-    case listing_step::page:
-      break;
+    case listing_step::start: context.tables.usage.begin_seeding(); co_return machine.start(steady::now(), registered(context));
+    case listing_step::tick: co_return machine.on_tick(steady::now(), registered(context));
+    case listing_step::failure: co_return machine.on_failure(steady::now(), registered(context));
+    case listing_step::page: break;
   }
   co_return co_await ask_for_page(context, machine);
 }

@@ -46,8 +46,7 @@ bool is_short(coordinator_endpoint asked) {
     case set_quota:
     case remove_quota:
     case read_default_quota:
-    case set_default_quota:
-      return true;
+    case set_default_quota: return true;
     case list_instances:
     case list_usage:
     case usage_events:
@@ -56,8 +55,7 @@ bool is_short(coordinator_endpoint asked) {
     case match_chunks:
     case submit_prefetch:
     case poll_prefetch:
-    case coordinator_endpoint::event_batches:
-      return false;
+    case coordinator_endpoint::event_batches: return false;
   }
   return false;
 }
@@ -72,10 +70,8 @@ bool has_body(coordinator_endpoint asked) {
     case remove_chunks:
     case match_chunks:
     case submit_prefetch:
-    case coordinator_endpoint::event_batches:
-      return true;
-    default:
-      return false;
+    case coordinator_endpoint::event_batches: return true;
+    default: return false;
   }
 }
 
@@ -121,22 +117,14 @@ http_reply answer_short(coordinator_context& context, const coordinator_routed& 
       const std::uint64_t low = context.random();
       return add_instance_reply(tables, std::get<core::mp_server>(std::move(read.what)), high, low, steady::now());
     }
-    case remove_instance:
-      return remove_instance_reply(tables, segment);
-    case heartbeat:
-      return heartbeat_reply(tables, segment, steady::now());
-    case read_usage:
-      return read_usage_reply(tables, segment, request);
-    case set_quota:
-      return set_quota_reply(tables, segment, std::get<quota_order>(read.what));
-    case remove_quota:
-      return remove_quota_reply(tables, segment, request);
-    case read_default_quota:
-      return read_default_quota_reply(tables);
-    case set_default_quota:
-      return set_default_quota_reply(tables, std::get<default_quota_order>(read.what));
-    default:
-      return no_route_reply({});  // not reached: everything else is waited for
+    case remove_instance: return remove_instance_reply(tables, segment);
+    case heartbeat: return heartbeat_reply(tables, segment, steady::now());
+    case read_usage: return read_usage_reply(tables, segment, request);
+    case set_quota: return set_quota_reply(tables, segment, std::get<quota_order>(read.what));
+    case remove_quota: return remove_quota_reply(tables, segment, request);
+    case read_default_quota: return read_default_quota_reply(tables);
+    case set_default_quota: return set_default_quota_reply(tables, std::get<default_quota_order>(read.what));
+    default: return no_route_reply({});  // not reached: everything else is waited for
   }
 }
 
@@ -160,32 +148,17 @@ asio::awaitable<http_reply> carry_out(coordinator_context& context, lane& here, 
                                       const http_request& request, coordinator_reading& read) {
   http_reply reply;
   switch (found.route->endpoint) {
-    case list_instances:
-      reply = co_await list_instances_reply(context, here);
-      break;
-    case list_usage:
-      reply = co_await list_usage_reply(context, here, request);
-      break;
-    case usage_events:
-      reply = co_await record_usage_events(context, here, std::get<usage_batch>(read.what));
-      break;
+    case list_instances: reply = co_await list_instances_reply(context, here); break;
+    case list_usage: reply = co_await list_usage_reply(context, here, request); break;
+    case usage_events: reply = co_await record_usage_events(context, here, std::get<usage_batch>(read.what)); break;
     case coordinator_endpoint::event_batches:
       reply = co_await record_event_batches(context, here, std::get<net::event_batches>(read.what));
       break;
-    case publish_chunks:
-      reply = co_await publish_chunks_reply(context, here, std::get<std::vector<chunk_range>>(read.what));
-      break;
-    case remove_chunks:
-      reply = co_await remove_chunks_reply(context, here, std::get<removal_request>(read.what));
-      break;
-    case match_chunks:
-      reply = co_await match_chunks_reply(context, here, std::get<match_request>(read.what));
-      break;
-    case poll_prefetch:
-      reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]);
-      break;
-    default:
-      reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, read); });
+    case publish_chunks: reply = co_await publish_chunks_reply(context, here, std::get<std::vector<chunk_range>>(read.what)); break;
+    case remove_chunks: reply = co_await remove_chunks_reply(context, here, std::get<removal_request>(read.what)); break;
+    case match_chunks: reply = co_await match_chunks_reply(context, here, std::get<match_request>(read.what)); break;
+    case poll_prefetch: reply = co_await poll_prefetch_reply(context, here, request, found.segments[0], found.segments[1]); break;
+    default: reply = co_await on_home(context, here, [&] { return answer_short_later(context, found, request, read); });
   }
   co_return reply;
 }

@@ -16,8 +16,8 @@ namespace kvc::net {
 
 namespace asio = boost::asio;
 
-/// A borrowed descriptor, perhaps a second one, and one timer. Held by shared_ptr: the timer's handler and a pending wait each keep a share,
-/// so its owner may go while they are still on their way.
+/// A borrowed descriptor, perhaps a second one, and one timer. Held by shared_ptr: the timer's handler and a pending wait each keep a
+/// share, so its owner may go while they are still on their way.
 ///
 /// The second descriptor is one on which little happens, beside the first on which much does: it is waited for once and not at every sleep.
 /// That it stirred ends the sleep of that moment and is remembered until `listen_again`.

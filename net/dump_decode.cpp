@@ -200,24 +200,15 @@ void read_waiting(pack_cursor& from, core::medium_table& media, core::dump_slice
 /// Fields behind the kind of a record.
 std::uint32_t fields_of(dump_kind kind) {
   switch (kind) {
-    case dump_kind::header:
-      return 2;
-    case dump_kind::owner:
-      return 7;
-    case dump_kind::home:
-      return 6;
-    case dump_kind::path:
-      return 6;
-    case dump_kind::part:
-      return 4;
-    case dump_kind::name:
-      return 2;
-    case dump_kind::waiting:
-      return 5;
-    case dump_kind::end:
-      return 2;
-    case dump_kind::end_of_dump:
-      return 1;
+    case dump_kind::header: return 2;
+    case dump_kind::owner: return 7;
+    case dump_kind::home: return 6;
+    case dump_kind::path: return 6;
+    case dump_kind::part: return 4;
+    case dump_kind::name: return 2;
+    case dump_kind::waiting: return 5;
+    case dump_kind::end: return 2;
+    case dump_kind::end_of_dump: return 1;
   }
   return 0;
 }
@@ -252,8 +243,7 @@ result<dump_decoder::record> dump_decoder::next() {
 
     record found = record::slice;
     switch (kind) {
-      case dump_kind::header:
-        return errc::malformed_dump;
+      case dump_kind::header: return errc::malformed_dump;
       case dump_kind::owner:
         read_owner(from, owner);
         is_in_worker_ = true;
@@ -263,18 +253,10 @@ result<dump_decoder::record> dump_decoder::next() {
         read_home(from, home);
         found = record::home;
         break;
-      case dump_kind::path:
-        read_path(from, slice);
-        break;
-      case dump_kind::part:
-        read_part(from, *media_, slice);
-        break;
-      case dump_kind::name:
-        read_name(from, *media_, slice);
-        break;
-      case dump_kind::waiting:
-        read_waiting(from, *media_, slice);
-        break;
+      case dump_kind::path: read_path(from, slice); break;
+      case dump_kind::part: read_part(from, *media_, slice); break;
+      case dump_kind::name: read_name(from, *media_, slice); break;
+      case dump_kind::waiting: read_waiting(from, *media_, slice); break;
       case dump_kind::end:
         end.seqno = read_seqno(from);
         end.blocks = from.number();

@@ -39,6 +39,8 @@ const boost::system::error_category& net_category() noexcept {
   return instance;
 }
 
-error_code make_error_code(errc value) noexcept { return {static_cast<int>(value), net_category()}; }
+error_code make_error_code(errc value) noexcept {
+  return {static_cast<int>(value), net_category()};
+}
 
 }  // namespace kvc::net

@@ -25,8 +25,8 @@
 namespace kvc::net {
 
 /// Bounds of one payload. (Source: kv-events.md section 10, case 27, which leaves the number of events open: SGLang with pages of one token
-/// has an event for each page, so that a prompt of 128 Ki tokens that comes in one step, where as many others make room for it, is a batch of
-/// 262,144.)
+/// has an event for each page, so that a prompt of 128 Ki tokens that comes in one step, where as many others make room for it, is a batch
+/// of 262,144.)
 inline constexpr std::size_t max_batch_events = 262'144;
 inline constexpr std::size_t max_event_hashes = 65'536;
 inline constexpr std::size_t max_event_tokens = 1'048'576;
@@ -48,14 +48,14 @@ struct decode_context {
   core::digest_names* digests = nullptr;
   core::batch_counts* counts = nullptr;  ///< of the batch being decoded
   core::publisher_type type = core::publisher_type::automatic;
-  std::string_view salt;                  ///< the registration's; its key-list entry is left out
-  bool has_adapter = false;               ///< the registration names one, which a mere number does not replace
-  std::vector<core::engine_hash> sorted;  ///< scratch
-  std::vector<extra_key> keys;            ///< scratch
-  std::string last_medium;                ///< the word that came last, if publishers are known to use it; empty: none
-  core::medium_id last_medium_id{};       ///< what it means
-  spare_lists* spare = nullptr;           ///< null: every list is a new one
-  field_memory fields;                    ///< what plain events said lately
+  std::string_view salt;                    ///< the registration's; its key-list entry is left out
+  bool has_adapter = false;                 ///< the registration names one, which a mere number does not replace
+  std::vector<core::engine_hash> sorted;    ///< scratch
+  std::vector<extra_key> keys;              ///< scratch
+  std::string last_medium;                  ///< the word that came last, if publishers are known to use it; empty: none
+  core::medium_id last_medium_id{};         ///< what it means
+  spare_lists* spare = nullptr;             ///< null: every list is a new one
+  field_memory fields;                      ///< what plain events said lately
   std::optional<core::hash_recipe> recipe;  ///< how tokens of plain events become hashes at once; absent: they stay tokens
 };
 
@@ -84,9 +84,9 @@ class event_decoder {
   /// The same without the short way for plain batches: what that is tested against.
   [[nodiscard]] error_code decode_by_tape(std::span<const std::byte> payload, core::event_batch& out);
 
-  /// From now on stores get `stored_event::locals` in place of their tokens, by this recipe, until one comes that it does not cover, of another
-  /// block size for instance, or a batch that is not plain: from there on all keep their tokens, until this is called again, since those
-  /// behind may need theirs. Absent, as at first: all do.
+  /// From now on stores get `stored_event::locals` in place of their tokens, by this recipe, until one comes that it does not cover, of
+  /// another block size for instance, or a batch that is not plain: from there on all keep their tokens, until this is called again, since
+  /// those behind may need theirs. Absent, as at first: all do.
   void hash_by(const std::optional<core::hash_recipe>& recipe) noexcept { context_.recipe = recipe; }
 
   [[nodiscard]] const decode_counts& counts() const noexcept { return counts_; }

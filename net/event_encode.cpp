@@ -31,14 +31,12 @@ bool can_say(event_form form, const core::event& what) noexcept {
   const bool is_object = std::holds_alternative<core::object_event>(what);
   const bool is_clear = std::holds_alternative<core::cleared_event>(what);
   switch (form) {
-    case event_form::mooncake_array:
-      return is_object || is_clear;
+    case event_form::mooncake_array: return is_object || is_clear;
     case event_form::mooncake_master:
     case event_form::mooncake_branch:
       if (is_object) return std::get<core::object_event>(what).what != core::object_event::change::updated;
       return !is_clear || form == event_form::mooncake_branch;
-    default:
-      return !is_object;
+    default: return !is_object;
   }
 }
 

@@ -18,32 +18,20 @@ struct layout {
 layout layout_of(event_form form) noexcept {
   switch (form) {
     case event_form::vllm_2025_04:
-    case event_form::vllm_2025_06:
-      return {.stored = 6, .removed = 2};
-    case event_form::vllm_2025_09:
-      return {.stored = 7, .removed = 3};
-    case event_form::vllm_2025_12:
-      return {.stored = 8, .removed = 3};
-    case event_form::vllm_2026_02:
-      return {.stored = 9, .removed = 3};
-    case event_form::vllm_2026_04:
-      return {.stored = 10, .removed = 4};
+    case event_form::vllm_2025_06: return {.stored = 6, .removed = 2};
+    case event_form::vllm_2025_09: return {.stored = 7, .removed = 3};
+    case event_form::vllm_2025_12: return {.stored = 8, .removed = 3};
+    case event_form::vllm_2026_02: return {.stored = 9, .removed = 3};
+    case event_form::vllm_2026_04: return {.stored = 10, .removed = 4};
     case event_form::sglang_2025_05:
-    case event_form::sglang_2025_06:
-      return {.is_signed = true, .stored = 6, .removed = 2};
-    case event_form::sglang_2026_02:
-      return {.is_signed = true, .stored = 7, .removed = 3};
-    case event_form::sglang_map:
-      return {.is_map = true, .is_signed = true, .stored = 7, .removed = 3};
-    case event_form::tensorrt_llm:
-      return {.is_map = true, .is_signed = true, .stored = 11, .removed = 4};
-    case event_form::tensorrt_llm_relay:
-      return {.is_map = true, .is_signed = true, .stored = 6, .removed = 2};
+    case event_form::sglang_2025_06: return {.is_signed = true, .stored = 6, .removed = 2};
+    case event_form::sglang_2026_02: return {.is_signed = true, .stored = 7, .removed = 3};
+    case event_form::sglang_map: return {.is_map = true, .is_signed = true, .stored = 7, .removed = 3};
+    case event_form::tensorrt_llm: return {.is_map = true, .is_signed = true, .stored = 11, .removed = 4};
+    case event_form::tensorrt_llm_relay: return {.is_map = true, .is_signed = true, .stored = 6, .removed = 2};
     case event_form::vllm_map:
-    case event_form::vllm_map_batch:
-      return {.is_map = true, .stored = 11, .removed = 4};
-    default:
-      return {.stored = 12, .removed = 4};
+    case event_form::vllm_map_batch: return {.is_map = true, .stored = 11, .removed = 4};
+    default: return {.stored = 12, .removed = 4};
   }
 }
 

@@ -340,14 +340,10 @@ reject_reason take_tag(event_fields& fields, decode_context& context) {
 reject_reason append_event(const event_fields& fields, decode_context& context, std::vector<core::event>& out) {
   if (!fields.kind) return reject_reason::unknown_tag;
   switch (*fields.kind) {
-    case core::event_kind::stored:
-      return append<core::stored_event>(fields, context, out);
-    case core::event_kind::removed:
-      return append<core::removed_event>(fields, context, out);
-    case core::event_kind::cleared:
-      return append<core::cleared_event>(fields, context, out);
-    case core::event_kind::object:
-      return append<core::object_event>(fields, context, out);
+    case core::event_kind::stored: return append<core::stored_event>(fields, context, out);
+    case core::event_kind::removed: return append<core::removed_event>(fields, context, out);
+    case core::event_kind::cleared: return append<core::cleared_event>(fields, context, out);
+    case core::event_kind::object: return append<core::object_event>(fields, context, out);
   }
   return reject_reason::unknown_tag;
 }

@@ -21,12 +21,9 @@ constexpr std::chrono::milliseconds between_questions{500};
 int worth(const core::exist_decision& of, bool can_start) noexcept {
   if (!of.exists) return 0;
   switch (of.need) {
-    case prefetch_need::none:
-      return 1;
-    case prefetch_need::start:
-      return can_start ? 3 : 2;
-    case prefetch_need::join:
-      return 4;
+    case prefetch_need::none: return 1;
+    case prefetch_need::start: return can_start ? 3 : 2;
+    case prefetch_need::join: return 4;
   }
   return 0;
 }

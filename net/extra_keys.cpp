@@ -19,18 +19,10 @@ bool read_key(tape_value from, extra_key& into, std::size_t& room) {
   --room;
   const tape_node& node = from.node();
   switch (node.what) {
-    case tape_node::kind::nil:
-      into.what = kind::nil;
-      return true;
-    case tape_node::kind::boolean:
-      into.what = kind::boolean;
-      break;
-    case tape_node::kind::unsigned_integer:
-      into.what = kind::unsigned_integer;
-      break;
-    case tape_node::kind::negative_integer:
-      into.what = kind::negative_integer;
-      break;
+    case tape_node::kind::nil: into.what = kind::nil; return true;
+    case tape_node::kind::boolean: into.what = kind::boolean; break;
+    case tape_node::kind::unsigned_integer: into.what = kind::unsigned_integer; break;
+    case tape_node::kind::negative_integer: into.what = kind::negative_integer; break;
     case tape_node::kind::real:
       into.what = kind::real;
       into.number = node.number;
@@ -40,8 +32,7 @@ bool read_key(tape_value from, extra_key& into, std::size_t& room) {
       into.what = node.what == tape_node::kind::string ? kind::text : kind::bytes;
       into.data = node.text();
       return true;
-    case tape_node::kind::extension:
-      return false;
+    case tape_node::kind::extension: return false;
     case tape_node::kind::array:
     case tape_node::kind::map: {
       into.what = node.what == tape_node::kind::array ? kind::list : kind::map;
@@ -74,34 +65,18 @@ void encode_map(const extra_key& key, std::string& out) {
 void encode(const extra_key& key, std::string& out) {
   msgpack_writer writer(out);
   switch (key.what) {
-    case kind::nil:
-      writer.nil();
-      break;
-    case kind::boolean:
-      writer.boolean(key.bits != 0);
-      break;
-    case kind::unsigned_integer:
-      writer.unsigned_integer(key.bits);
-      break;
-    case kind::negative_integer:
-      writer.integer(static_cast<std::int64_t>(key.bits));
-      break;
-    case kind::real:
-      writer.real(key.number);
-      break;
-    case kind::text:
-      writer.string(key.data);
-      break;
-    case kind::bytes:
-      writer.binary(std::as_bytes(std::span(key.data)));
-      break;
+    case kind::nil: writer.nil(); break;
+    case kind::boolean: writer.boolean(key.bits != 0); break;
+    case kind::unsigned_integer: writer.unsigned_integer(key.bits); break;
+    case kind::negative_integer: writer.integer(static_cast<std::int64_t>(key.bits)); break;
+    case kind::real: writer.real(key.number); break;
+    case kind::text: writer.string(key.data); break;
+    case kind::bytes: writer.binary(std::as_bytes(std::span(key.data))); break;
     case kind::list:
       writer.array(static_cast<std::uint32_t>(key.items.size()));
       for (const extra_key& item : key.items) encode(item, out);
       break;
-    case kind::map:
-      encode_map(key, out);
-      break;
+    case kind::map: encode_map(key, out); break;
   }
 }
 

@@ -41,8 +41,8 @@ inline constexpr std::size_t max_extra_keys = 4'096;
 /// Empties a list that is used from block to block; what an unusual one took is given back.
 void empty_keys(std::vector<extra_key>& scratch);
 
-/// Reads one block's keys from a tape: nil or absent gives none, a value that is not a list counts as a list of one. False when something is
-/// no key (an extension), or there are more than `max_extra_keys`. `out` is scratch: what an unusual block took goes with the next.
+/// Reads one block's keys from a tape: nil or absent gives none, a value that is not a list counts as a list of one. False when something
+/// is no key (an extension), or there are more than `max_extra_keys`. `out` is scratch: what an unusual block took goes with the next.
 [[nodiscard]] bool read_extra_keys(tape_value block, std::vector<extra_key>& out);
 
 /// The bytes that enter the block's hash: an array of the keys that pass the filter, in their order, integers in shortest form, maps with

@@ -38,23 +38,16 @@ void write_container(answer_writer& out, const tape_value& value) {
 void write_value(answer_writer& out, const tape_value& value) {
   const tape_node& node = value.node();
   switch (node.what) {
-    case kind::boolean:
-      return out.boolean(node.bits != 0);
-    case kind::unsigned_integer:
-      return out.number(node.bits);
-    case kind::negative_integer:
-      return out.signed_number(static_cast<std::int64_t>(node.bits));
-    case kind::real:
-      return out.real(node.number);
-    case kind::string:
-      return out.text(node.text());
+    case kind::boolean: return out.boolean(node.bits != 0);
+    case kind::unsigned_integer: return out.number(node.bits);
+    case kind::negative_integer: return out.signed_number(static_cast<std::int64_t>(node.bits));
+    case kind::real: return out.real(node.number);
+    case kind::string: return out.text(node.text());
     case kind::array:
-    case kind::map:
-      return write_container(out, value);
+    case kind::map: return write_container(out, value);
     case kind::nil:
     case kind::binary:
-    case kind::extension:
-      return out.nothing();
+    case kind::extension: return out.nothing();
   }
 }
 

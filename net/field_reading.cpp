@@ -83,9 +83,7 @@ std::optional<std::int64_t> read_whole(const tape_value& value, const field_plac
       number = node.bits > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ? std::numeric_limits<std::int64_t>::max()
                                                                                                 : static_cast<std::int64_t>(node.bits);
       break;
-    case kind::negative_integer:
-      number = static_cast<std::int64_t>(node.bits);
-      break;
+    case kind::negative_integer: number = static_cast<std::int64_t>(node.bits); break;
     case kind::real:
       if (!std::isfinite(node.number)) {
         faults.add("finite_number", where, "Input should be a finite number", value);
@@ -101,8 +99,7 @@ std::optional<std::int64_t> read_whole(const tape_value& value, const field_plac
       number = spelled_whole(node.text());
       if (!number) faults.add("int_parsing", where, not_whole_text, value);
       break;
-    default:
-      faults.add("int_type", where, not_whole, value);
+    default: faults.add("int_type", where, not_whole, value);
   }
   if (!number) return std::nullopt;
   if (*number < within.least) {
@@ -122,19 +119,15 @@ std::optional<double> read_real(const tape_value& value, const field_place& wher
   const tape_node& node = value.node();
   switch (node.what) {
     case kind::boolean:
-    case kind::unsigned_integer:
-      return static_cast<double>(node.bits);
-    case kind::negative_integer:
-      return static_cast<double>(static_cast<std::int64_t>(node.bits));
-    case kind::real:
-      return node.number;
+    case kind::unsigned_integer: return static_cast<double>(node.bits);
+    case kind::negative_integer: return static_cast<double>(static_cast<std::int64_t>(node.bits));
+    case kind::real: return node.number;
     case kind::string: {
       const std::optional<double> number = spelled_real(node.text());
       if (!number) faults.add("float_parsing", where, not_a_number_text, value);
       return number;
     }
-    default:
-      faults.add("float_type", where, not_a_number, value);
+    default: faults.add("float_type", where, not_a_number, value);
   }
   return std::nullopt;
 }

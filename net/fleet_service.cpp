@@ -27,7 +27,9 @@ namespace kvc::net {
 namespace {
 
 /// Awaits work on another lane. The caller's cancellation stays behind: its signal may only be used on the caller's own lane.
-auto detached_from_cancellation() { return asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable); }
+auto detached_from_cancellation() {
+  return asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable);
+}
 
 /// This side's share in a stream. Whoever has it in hand may copy it, or lose it, on any lane: the last share in the stream itself has to
 /// go on the stream's own lane, since what it holds is that lane's.
@@ -107,7 +109,8 @@ struct fleet_service::state {
   /// Says so, however that ends.
   class settling {
    public:
-    explicit settling(asio::io_context& control) : over_(std::make_shared<asio::steady_timer>(control, asio::steady_timer::time_point::max())) {}
+    explicit settling(asio::io_context& control)
+        : over_(std::make_shared<asio::steady_timer>(control, asio::steady_timer::time_point::max())) {}
     settling(const settling&) = delete;
     settling& operator=(const settling&) = delete;
     ~settling() { over_->expires_at(asio::steady_timer::time_point::min()); }
@@ -362,9 +365,13 @@ asio::awaitable<void> fleet_service::dump_some(core::worker_id worker, std::shar
   co_await asio::co_spawn(home.context, stream_listener::tell(turn->from, turn), detached_from_cancellation());
 }
 
-const core::index_budget& fleet_service::budget() const noexcept { return *state_->budget; }
+const core::index_budget& fleet_service::budget() const noexcept {
+  return *state_->budget;
+}
 
-const core::published<fleet_view>& fleet_service::view() const noexcept { return state_->view; }
+const core::published<fleet_view>& fleet_service::view() const noexcept {
+  return state_->view;
+}
 
 std::vector<std::string> fleet_service::not_ready_because(std::chrono::steady_clock::time_point now) const {
   std::vector<std::string> reasons;

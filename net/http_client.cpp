@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint32_t max_header_bytes = 64U << 10;
 constexpr std::size_t chunk_bytes = 64U << 10;
 constexpr std::size_t most_at_once = 64U << 10;  ///< of a request, sent in the turn it is made in
-constexpr int most_interim_answers = 8;  ///< to one request
+constexpr int most_interim_answers = 8;          ///< to one request
 
 /// The transport's words for "too late", "stop" and "too long" become ours; everything else passes.
 error_code translate(error_code low) {

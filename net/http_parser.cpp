@@ -179,10 +179,18 @@ request_parser::fed request_parser::feed(std::span<const char> bytes) {
   }
 }
 
-std::string_view request_parser::method() const { return state_->parser->get().method_string(); }
-std::string_view request_parser::target() const { return state_->parser->get().target(); }
-std::string_view request_parser::header(std::string_view name) const { return state_->parser->get()[name]; }
-bool request_parser::keep_alive() const { return state_->parser->get().keep_alive(); }
+std::string_view request_parser::method() const {
+  return state_->parser->get().method_string();
+}
+std::string_view request_parser::target() const {
+  return state_->parser->get().target();
+}
+std::string_view request_parser::header(std::string_view name) const {
+  return state_->parser->get()[name];
+}
+bool request_parser::keep_alive() const {
+  return state_->parser->get().keep_alive();
+}
 
 bool request_parser::takes_chunks() const {
   return state_->parser->get().version() >= 11;
@@ -205,7 +213,11 @@ std::string_view request_parser::what_is_bad() const {
 bool request_parser::has_begun() const {
   return state_->parser->got_some();
 }
-bool request_parser::has_body() const { return !state_->parser->is_done(); }
-std::string& request_parser::body() { return state_->parser->get().body(); }
+bool request_parser::has_body() const {
+  return !state_->parser->is_done();
+}
+std::string& request_parser::body() {
+  return state_->parser->get().body();
+}
 
 }  // namespace kvc::net

@@ -60,7 +60,9 @@ constexpr std::string_view retry_after_s = "1";
 
 }  // namespace
 
-std::string_view reason_of(refusal_kind kind) noexcept { return meaning_of(kind).reason; }
+std::string_view reason_of(refusal_kind kind) noexcept {
+  return meaning_of(kind).reason;
+}
 
 void write_refusal(answer_writer& out, const refusal& why) {
   out.object(2U + (why.field.empty() ? 0U : 1U) + (why.index ? 1U : 0U));

@@ -41,7 +41,9 @@ void write_refusal(answer_writer& out, const refusal& why);
 enum class body_framing : std::uint8_t { chunks, connection };
 
 /// Whether a reply with this status has a body and speaks of one (RFC 9110, sections 8.6, 15.3.5 and 15.4.5).
-[[nodiscard]] constexpr bool has_body(unsigned status) noexcept { return status != 204 && status != 304; }
+[[nodiscard]] constexpr bool has_body(unsigned status) noexcept {
+  return status != 204 && status != 304;
+}
 
 /// Status line, headers and blank line for a reply; the body follows as it is, or is framed as told when it is made while it is sent.
 /// `date` is the value of the Date header.

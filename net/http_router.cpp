@@ -33,7 +33,9 @@ constexpr std::array routes{
 
 }  // namespace
 
-std::span<const route_entry> all_routes() noexcept { return routes; }
+std::span<const route_entry> all_routes() noexcept {
+  return routes;
+}
 
 routed find_route(std::string_view method, std::string_view path) {
   routed result;

@@ -38,7 +38,7 @@ struct route_entry {
   net::endpoint endpoint;
   core::route counter;
   net::access access;
-  std::string_view summary; ///< one line for the description of the surface
+  std::string_view summary;  ///< one line for the description of the surface
 };
 
 /// Every route there is, for the description of the surface.

@@ -1,11 +1,10 @@
 #include "net/http_server.hpp"
 
+#include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <new>
+#include <sys/socket.h>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -29,7 +28,7 @@ using reuse_port = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT
 
 namespace {
 
-constexpr std::size_t most_refusing = 256;  ///< connections per lane that are told why; more are closed without a word
+constexpr std::size_t most_refusing = 256;              ///< connections per lane that are told why; more are closed without a word
 constexpr std::chrono::milliseconds accept_pause{100};  ///< after running out of descriptors or memory
 
 /// Opens, binds and listens. `shared` sockets may have the port in common with each other.
@@ -117,8 +116,8 @@ struct http_server::state {
 
   runtime& runtime_;
   http_shared shared;
-  std::vector<std::unique_ptr<http_lane>> locals;                        ///< by lane
-  std::vector<std::vector<std::unique_ptr<tcp::acceptor>>> acceptors;    ///< by lane; touched on that lane once started
+  std::vector<std::unique_ptr<http_lane>> locals;                      ///< by lane
+  std::vector<std::vector<std::unique_ptr<tcp::acceptor>>> acceptors;  ///< by lane; touched on that lane once started
   std::vector<std::uint16_t> ports;
 };
 
@@ -150,7 +149,9 @@ std::optional<http_server::listen_failure> http_server::listen(const std::string
   return std::nullopt;
 }
 
-const std::vector<std::uint16_t>& http_server::ports() const noexcept { return state_->ports; }
+const std::vector<std::uint16_t>& http_server::ports() const noexcept {
+  return state_->ports;
+}
 
 namespace {
 
@@ -179,6 +180,8 @@ void http_server::stop_accepting() {
   }
 }
 
-std::size_t http_server::connections() const noexcept { return state_->shared.connections.load(std::memory_order_relaxed); }
+std::size_t http_server::connections() const noexcept {
+  return state_->shared.connections.load(std::memory_order_relaxed);
+}
 
 }  // namespace kvc::net

@@ -17,18 +17,18 @@ namespace kvc::net {
 
 /// What the HTTP side may do; see app/config for how they are set. Timeouts are at least 10 ms.
 struct http_settings {
-  std::chrono::milliseconds idle_timeout{120'000};   ///< silence between two requests of a connection
-  std::chrono::milliseconds header_timeout{10'000};  ///< from the first byte of a request to the end of its head
-  std::chrono::milliseconds body_timeout{30'000};    ///< from there to the end of its body
-  std::chrono::milliseconds handler_timeout{30'000}; ///< until the answer is there, for requests that wait for others
-  std::chrono::milliseconds write_timeout{30'000};   ///< until the client has taken the answer
-  std::size_t max_header_bytes = 16 << 10;           ///< more is a 413; also of a body's trailers and chunk extensions
-  std::size_t max_body_bytes = 64 << 20;             ///< more is a 413
-  std::size_t max_connections = 20'000;              ///< over all lanes; more are answered 503 and closed
+  std::chrono::milliseconds idle_timeout{120'000};       ///< silence between two requests of a connection
+  std::chrono::milliseconds header_timeout{10'000};      ///< from the first byte of a request to the end of its head
+  std::chrono::milliseconds body_timeout{30'000};        ///< from there to the end of its body
+  std::chrono::milliseconds handler_timeout{30'000};     ///< until the answer is there, for requests that wait for others
+  std::chrono::milliseconds write_timeout{30'000};       ///< until the client has taken the answer
+  std::size_t max_header_bytes = 16 << 10;               ///< more is a 413; also of a body's trailers and chunk extensions
+  std::size_t max_body_bytes = 64 << 20;                 ///< more is a 413
+  std::size_t max_connections = 20'000;                  ///< over all lanes; more are answered 503 and closed
   std::size_t body_budget_bytes = std::size_t{1} << 30;  ///< of all bodies being read at one time, and of all answers
                                                          ///< being written; more is a 503
-  std::vector<std::string> auth_tokens;              ///< may do everything; with both lists empty, anybody may
-  std::vector<std::string> auth_read_tokens;         ///< may do what changes nothing
+  std::vector<std::string> auth_tokens;                  ///< may do everything; with both lists empty, anybody may
+  std::vector<std::string> auth_read_tokens;             ///< may do what changes nothing
 };
 
 /// The HTTP side of the process: for every port one listening socket per lane, among which the kernel spreads the connections.

@@ -29,23 +29,15 @@ void http_session::on_ready() noexcept {
     switch (wants_) {
       case wants::request:
       case wants::head:
-      case wants::body:
-        read_turn();
-        break;
-      case wants::answer:
-        look_after_client();
-        break;
+      case wants::body: read_turn(); break;
+      case wants::answer: look_after_client(); break;
       case wants::room:
         if (may_write_) wants_ = write_rest();
         go_on();
         break;
-      case wants::farewell:
-        drain_turn();
-        break;
+      case wants::farewell: drain_turn(); break;
       case wants::stream:
-      case wants::nothing:
-        wake();
-        break;
+      case wants::nothing: wake(); break;
     }
   } catch (...) {
     failure_ = std::current_exception();
@@ -57,7 +49,7 @@ void http_session::on_ready() noexcept {
 /// After something was done: who does the next thing?
 void http_session::go_on() {
   may_leave_ = wants_ == wants::request || wants_ == wants::stream;  // a body that is cut short can be told from a whole one
-  const bool leaves = wants_ == wants::request && is_stopping();  // asked to when it could not: nobody asks again
+  const bool leaves = wants_ == wants::request && is_stopping();     // asked to when it could not: nobody asks again
   const bool reads = wants_ == wants::request || wants_ == wants::head || wants_ == wants::body;
   if (reads && !leaves) {
     if (may_read_ || (wants_ == wants::request && !bytes_.empty())) local_.sockets.again(*this);

@@ -13,7 +13,7 @@ namespace kvc::net {
 
 /// A decoded request target.
 struct http_target {
-  std::string path;  ///< percent-decoded, without query, fragment and trailing slash; the root is "/"
+  std::string path;                                        ///< percent-decoded, without query, fragment and trailing slash; the root is "/"
   std::vector<std::pair<std::string, std::string>> query;  ///< in order, decoded, `+` is a blank
   std::string raw_query;                                   ///< not decoded, without the question mark
 };

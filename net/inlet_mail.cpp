@@ -37,9 +37,9 @@ void inlet_mail::send(const changed_objects& what) noexcept {
 void inlet_mail::lose_track() noexcept {
   if (has_lost_track_.exchange(true, std::memory_order_acq_rel)) return;
   asio::post(home_->context, placed_handler{last_place_, [self = shared_from_this()] {
-               self->has_lost_track_.store(false, std::memory_order_release);
-               if (const auto alive = self->to_.lock()) alive->lose_track();
-             }});
+                                              self->has_lost_track_.store(false, std::memory_order_release);
+                                              if (const auto alive = self->to_.lock()) alive->lose_track();
+                                            }});
 }
 
 }  // namespace kvc::net

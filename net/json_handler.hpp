@@ -25,8 +25,7 @@ class json_handler {
   static constexpr std::size_t max_key_size = max_object_size;
   static constexpr std::size_t max_string_size = max_object_size;
 
-  json_handler(document_data& data, request_document::shape wanted)
-      : data_(data), is_batch_(wanted == request_document::shape::batch) {}
+  json_handler(document_data& data, request_document::shape wanted) : data_(data), is_batch_(wanted == request_document::shape::batch) {}
 
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
@@ -39,9 +38,12 @@ class json_handler {
   bool on_number_part(std::string_view, error_code&) { return true; }
   bool on_bool(bool value, error_code& failed) { return scalar(tape_node::kind::boolean, value ? 1 : 0, 0, failed); }
   bool on_null(error_code& failed) { return scalar(tape_node::kind::nil, 0, 0, failed); }
-  bool on_uint64(std::uint64_t value, std::string_view, error_code& failed) { return scalar(tape_node::kind::unsigned_integer, value, 0, failed); }
+  bool on_uint64(std::uint64_t value, std::string_view, error_code& failed) {
+    return scalar(tape_node::kind::unsigned_integer, value, 0, failed);
+  }
   bool on_int64(std::int64_t value, std::string_view, error_code& failed) {
-    return scalar(value < 0 ? tape_node::kind::negative_integer : tape_node::kind::unsigned_integer, static_cast<std::uint64_t>(value), 0, failed);
+    return scalar(value < 0 ? tape_node::kind::negative_integer : tape_node::kind::unsigned_integer, static_cast<std::uint64_t>(value), 0,
+                  failed);
   }
   bool on_double(double value, std::string_view, error_code& failed) { return scalar(tape_node::kind::real, 0, value, failed); }
   bool on_key_part(std::string_view part, std::size_t size, error_code& failed) {
@@ -129,13 +131,13 @@ class json_handler {
   place place_ = place::root;
   place back_to_ = place::root;
   std::size_t skipped_depth_ = 0;
-  const known_name* target_ = nullptr;   ///< member whose value comes next or is being read
+  const known_name* target_ = nullptr;  ///< member whose value comes next or is being read
   std::string key_;
-  std::size_t index_ = 0;                ///< in the list being read
+  std::size_t index_ = 0;  ///< in the list being read
   token_bytes base64_;
-  bool string_open_ = false;             ///< inside base64 or hash text
+  bool string_open_ = false;  ///< inside base64 or hash text
   std::string hash_text_;
-  bool text_open_ = false;               ///< inside a string of the tree
+  bool text_open_ = false;  ///< inside a string of the tree
   std::array<std::uint32_t, request_document::max_tree_depth> open_{};
   std::size_t tree_depth_ = 0;
 };

@@ -28,8 +28,12 @@ std::optional<unsigned> escape_at(std::string_view text) {
   return read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-bool is_first_half(unsigned unit) { return unit >= 0xD800 && unit < 0xDC00; }
-bool is_second_half(unsigned unit) { return unit >= 0xDC00 && unit < 0xE000; }
+bool is_first_half(unsigned unit) {
+  return unit >= 0xD800 && unit < 0xDC00;
+}
+bool is_second_half(unsigned unit) {
+  return unit >= 0xDC00 && unit < 0xE000;
+}
 
 /// The body with U+0000 in place of escapes that are half a character: so some clients write a byte that is no UTF-8.
 std::string without_halves(std::string_view body) {

@@ -14,8 +14,8 @@ namespace kvc::net {
 /// A parsed JSON text.
 ///
 /// For requests whose faults are told member by member, with the value at fault, so that nothing may be forgotten while reading. The bare
-/// words NaN and Infinity, which the clients' own library writes, become infinite numbers. Strings without escapes are views of the body. Bounds:
-/// `max_nodes` values of 24 bytes, `max_depth` levels. Pure; one owner.
+/// words NaN and Infinity, which the clients' own library writes, become infinite numbers. Strings without escapes are views of the body.
+/// Bounds: `max_nodes` values of 24 bytes, `max_depth` levels. Pure; one owner.
 class json_tree {
  public:
   static constexpr std::size_t max_nodes = 8U << 20;
@@ -44,8 +44,8 @@ class json_tree {
 /// The member called `name`; the last one when there are several; absent when there is none or `object` is no object. Looks at all members.
 [[nodiscard]] tape_value find_member(const tape_value& object, std::string_view name) noexcept;
 
-/// Whether an object may be asked for `asked` members one by one. Who answers a question with many more members than were asked about did not
-/// understand it, and to look for each among hundreds of thousands takes a lane for seconds.
+/// Whether an object may be asked for `asked` members one by one. Who answers a question with many more members than were asked about did
+/// not understand it, and to look for each among hundreds of thousands takes a lane for seconds.
 [[nodiscard]] inline bool is_answer_to(const tape_value& object, std::size_t asked) noexcept {
   constexpr std::size_t some_more = 64;
   return object.is(tape_value::kind::map) && object.length() <= 2 * asked + some_more;

@@ -14,10 +14,10 @@ namespace asio = boost::asio;
 /// A clock that goes only as the lane does.
 ///
 /// Problem: who sleeps until a descriptor stirs knows when it was woken, not since when there was something to wake for: the lane may have
-/// been busy, or the whole machine have stood still. Story: the lane notes the time now and then, when it comes to it. What a descriptor had
-/// to say before one of those notes has ended every sleep by the time two more have been made: the lane looks at its descriptors between any two,
-/// and does what it found there. So whoever still sleeps, or has only just been woken, was right to until `settled`.
-/// Life cycle: `begin` once, before or while the lane runs; the context's end is its own. Lane: all members on the lane's thread once it runs.
+/// been busy, or the whole machine have stood still. Story: the lane notes the time now and then, when it comes to it. What a descriptor
+/// had to say before one of those notes has ended every sleep by the time two more have been made: the lane looks at its descriptors
+/// between any two, and does what it found there. So whoever still sleeps, or has only just been woken, was right to until `settled`. Life
+/// cycle: `begin` once, before or while the lane runs; the context's end is its own. Lane: all members on the lane's thread once it runs.
 class lane_beat {
  public:
   using clock = std::chrono::steady_clock;

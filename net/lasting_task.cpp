@@ -54,14 +54,14 @@ class lasting_task : public std::enable_shared_from_this<lasting_task> {
   void begin_later() noexcept {
     if (home_->context.stopped()) return;
     boost::asio::post(home_->context, placed_handler{place_, [self = shared_from_this()] {
-                        if (self->home_->tasks.is_leaving()) return;
-                        try {
-                          self->begin();
-                        } catch (const std::exception&) {
-                          stand_still();
-                          self->begin_later();
-                        }
-                      }});
+                                                       if (self->home_->tasks.is_leaving()) return;
+                                                       try {
+                                                         self->begin();
+                                                       } catch (const std::exception&) {
+                                                         stand_still();
+                                                         self->begin_later();
+                                                       }
+                                                     }});
   }
 
   lane* home_;

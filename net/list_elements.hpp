@@ -33,9 +33,9 @@ class token_bytes {
   void take_byte(std::uint8_t byte, std::vector<std::uint32_t>& out);
 
   std::uint32_t token_ = 0;
-  std::uint32_t bytes_ = 0;     ///< of the token in hand
-  std::uint32_t sextets_ = 0;   ///< base64 bits in hand
-  std::uint32_t held_ = 0;      ///< how many sextets those are
+  std::uint32_t bytes_ = 0;    ///< of the token in hand
+  std::uint32_t sextets_ = 0;  ///< base64 bits in hand
+  std::uint32_t held_ = 0;     ///< how many sextets those are
   std::uint32_t padding_ = 0;
 };
 

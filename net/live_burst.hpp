@@ -14,8 +14,9 @@ namespace kvc::net {
 
 /// Messages in the order they came: first those in hand, which the stream's machine has been told of, then those it will be told of next.
 ///
-/// Why: what is done for a small batch takes more code than a first-level cache of 32 KiB holds, so that a lane which does all of it for one
-/// message after the other fetches most of that code anew for each: 615 lines of 64 bytes for the 9,300 instructions of a batch of one block
+/// Why: what is done for a small batch takes more code than a first-level cache of 32 KiB holds, so that a lane which does all of it for
+/// one message after the other fetches most of that code anew for each: 615 lines of 64 bytes for the 9,300 instructions of a batch of one
+/// block
 /// (`valgrind --tool=callgrind --cache-sim=yes`, e7fc3ac). Done step by step for several messages, a step's code is fetched once for all of
 /// them, and what one needs from memory is on its way while another is worked on.
 ///
@@ -28,8 +29,8 @@ class live_burst {
 
   struct arrival {
     zmq_message message;
-    error_code failed;               ///< why there is no batch in it
-    batch_frames batch;              ///< reads the message; meaningless when it failed
+    error_code failed;                 ///< why there is no batch in it
+    batch_frames batch;                ///< reads the message; meaningless when it failed
     bool is_other_connection = false;  ///< than that of the message before it
   };
 

@@ -1,8 +1,5 @@
 #include "net/log.hpp"
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -10,6 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
 
 #include "core/utf8.hpp"
 
@@ -62,18 +62,14 @@ shared_state& shared() {
 bool is_harmless(std::string_view character) noexcept {
   const auto byte = [character](std::size_t at) { return static_cast<unsigned char>(character[at]); };
   switch (character.size()) {
-    case 0:
-      return false;
-    case 1:
-      return byte(0) >= 0x20 && byte(0) != 0x7F;
-    case 2:
-      return byte(0) != 0xC2 || byte(1) >= 0xA0;  // U+0080 to U+009F, the second set of controls
+    case 0: return false;
+    case 1: return byte(0) >= 0x20 && byte(0) != 0x7F;
+    case 2: return byte(0) != 0xC2 || byte(1) >= 0xA0;  // U+0080 to U+009F, the second set of controls
     case 3:
       if (byte(0) != 0xE2) return true;
       if (byte(1) == 0x80) return byte(2) < 0x8E || (byte(2) > 0x8F && byte(2) < 0xA8) || byte(2) > 0xAE;  // U+200E, 200F, 2028 to 202E
       return byte(1) != 0x81 || byte(2) < 0xA6 || byte(2) > 0xA9;                                          // U+2066 to 2069
-    default:
-      return true;
+    default: return true;
   }
 }
 
@@ -183,7 +179,11 @@ bool parse_module(std::string_view word, module& parsed) noexcept {
   return true;
 }
 
-std::string_view to_string(level severity) noexcept { return level_words[static_cast<std::size_t>(severity)]; }
-std::string_view to_string(module from) noexcept { return module_words[static_cast<std::size_t>(from)]; }
+std::string_view to_string(level severity) noexcept {
+  return level_words[static_cast<std::size_t>(severity)];
+}
+std::string_view to_string(module from) noexcept {
+  return module_words[static_cast<std::size_t>(from)];
+}
 
 }  // namespace kvc::net::log

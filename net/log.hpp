@@ -21,8 +21,8 @@ struct field {
   field(std::string_view name, const std::string& text) : key(name), value(text) {}
   field(std::string_view name, bool flag) : key(name), value(flag ? "true" : "false") {}
   template <class Number>
-    requires(std::integral<Number> || std::floating_point<Number>)
-  field(std::string_view name, Number number) : key(name), value(std::to_string(number)) {}
+  requires(std::integral<Number> || std::floating_point<Number>) field(std::string_view name, Number number)
+      : key(name), value(std::to_string(number)) {}
 
   std::string_view key;
   std::string value;
@@ -34,10 +34,18 @@ struct field {
 /// Writes `what` followed by the fields. `what` is a short constant phrase; everything variable goes into fields. Any lane; never throws.
 void write(module from, level severity, std::string_view what, std::initializer_list<field> fields = {}) noexcept;
 
-inline void debug(module from, std::string_view what, std::initializer_list<field> fields = {}) { write(from, level::debug, what, fields); }
-inline void info(module from, std::string_view what, std::initializer_list<field> fields = {}) { write(from, level::info, what, fields); }
-inline void warn(module from, std::string_view what, std::initializer_list<field> fields = {}) { write(from, level::warn, what, fields); }
-inline void error(module from, std::string_view what, std::initializer_list<field> fields = {}) { write(from, level::error, what, fields); }
+inline void debug(module from, std::string_view what, std::initializer_list<field> fields = {}) {
+  write(from, level::debug, what, fields);
+}
+inline void info(module from, std::string_view what, std::initializer_list<field> fields = {}) {
+  write(from, level::info, what, fields);
+}
+inline void warn(module from, std::string_view what, std::initializer_list<field> fields = {}) {
+  write(from, level::warn, what, fields);
+}
+inline void error(module from, std::string_view what, std::initializer_list<field> fields = {}) {
+  write(from, level::error, what, fields);
+}
 
 void set_level(module from, level least) noexcept;
 

@@ -122,8 +122,8 @@ void exposition::process() {
     gauge("process_start_time_seconds", "When the process started, since 1970",
           std::chrono::duration<double>(context_.started_at.time_since_epoch()).count());
   }
-  MetricFamily& lanes = begin("kvc_lane_cpu_seconds_total", "Time a lane's thread has been on a CPU; a full lane grows by a second each second",
-                              MetricType::Counter);
+  MetricFamily& lanes = begin("kvc_lane_cpu_seconds_total",
+                              "Time a lane's thread has been on a CPU; a full lane grows by a second each second", MetricType::Counter);
   for (std::size_t i = 0; i < context_.lanes.size(); ++i) {
     const auto used = context_.lanes.at(i).cpu_time();
     if (used) add(lanes, {{"lane", std::to_string(i)}}).counter.value = std::chrono::duration<double>(*used).count();
@@ -146,8 +146,8 @@ void exposition::routes() {
       metric.counter.value = static_cast<double>(sum);
     }
   }
-  MetricFamily& handling = begin("kvc_http_handling_seconds", "Time from a request read to its reply ready to be written, by route",
-                                 MetricType::Histogram);
+  MetricFamily& handling =
+      begin("kvc_http_handling_seconds", "Time from a request read to its reply ready to be written, by route", MetricType::Histogram);
   for (std::size_t r = 0; r < core::route_count; ++r) {
     histogram(handling, {{"route", core::route_name(static_cast<core::route>(r))}},
               [r](const lane_counters& from) -> const latency_histogram& { return from.routes[r].handling; });
@@ -158,7 +158,8 @@ void exposition::lanes() {
   counter("kvc_http_connections_accepted_total", "Connections accepted", &lane_counters::connections_accepted);
   counter("kvc_http_connections_refused_total", "Connections over the limit", &lane_counters::connections_refused);
   counter("kvc_http_connections_timed_out_total", "Connections ended by a deadline", &lane_counters::connections_timed_out);
-  counter("kvc_http_bodies_refused_total", "Requests refused for their size or for the memory of all bodies", &lane_counters::bodies_refused);
+  counter("kvc_http_bodies_refused_total", "Requests refused for their size or for the memory of all bodies",
+          &lane_counters::bodies_refused);
   counter("kvc_http_received_bytes_total", "Bytes read from clients", &lane_counters::bytes_in);
   counter("kvc_http_sent_bytes_total", "Bytes written to clients", &lane_counters::bytes_out);
   counter("kvc_queried_blocks_total", "Complete blocks in queries", &lane_counters::queried_blocks);
@@ -296,8 +297,8 @@ void exposition::budget() {
   if (budget.bytes() == 0) return;
   gauge("kvc_index_budget_used_bytes", "What counted against the budget when it was last looked at", static_cast<double>(budget.used()));
   gauge("kvc_index_evicting", "1 while blocks are being evicted", budget.is_evicting() ? 1 : 0);
-  MetricFamily& evicted = begin("kvc_index_evicted_blocks_total", "Blocks given up for the byte budget, by tenant (\"\": those beyond the first 256)",
-                                MetricType::Counter);
+  MetricFamily& evicted = begin("kvc_index_evicted_blocks_total",
+                                "Blocks given up for the byte budget, by tenant (\"\": those beyond the first 256)", MetricType::Counter);
   for (const auto& [tenant, blocks] : budget.so_far().by_tenant) {
     add(evicted, {{"tenant", label_text(tenant)}}).counter.value = static_cast<double>(blocks);
   }
@@ -305,7 +306,8 @@ void exposition::budget() {
 
 void exposition::memory() {
   const core::arena_usage arena = core::arena_now();
-  MetricFamily& used = begin("kvc_arena_bytes", "Memory of the index and the names of its blocks, by what it is used for", MetricType::Gauge);
+  MetricFamily& used =
+      begin("kvc_arena_bytes", "Memory of the index and the names of its blocks, by what it is used for", MetricType::Gauge);
   for (std::size_t i = 0; i < core::arena_kinds; ++i) {
     add(used, {{"kind", std::string(core::arena_kind_names[i])}}).gauge.value = static_cast<double>(arena.used[i]);
   }
@@ -313,7 +315,8 @@ void exposition::memory() {
   gauge("kvc_index_reserve_bytes", "Memory taken and touched ahead that nothing has asked for yet",
         static_cast<double>(core::page_reserve_bytes()));
   gauge("kvc_arena_fragmentation", "Share of the mapped bytes that nobody uses, 0 to 1", arena.fragmentation());
-  total("kvc_arena_reclaimed_bytes_total", "Memory of the index given back, to the system or the reserve", static_cast<double>(arena.reclaimed));
+  total("kvc_arena_reclaimed_bytes_total", "Memory of the index given back, to the system or the reserve",
+        static_cast<double>(arena.reclaimed));
 }
 
 }  // namespace

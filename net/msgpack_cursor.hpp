@@ -61,24 +61,15 @@ class msgpack_cursor {
     if (format <= 0x7f) return true;
     if (format >= 0xe0) return sign<std::int8_t>(bits, is_negative);
     switch (format) {
-      case 0xcc:
-        return take_word<std::uint8_t>(bits);
-      case 0xcd:
-        return take_word<std::uint16_t>(bits);
-      case 0xce:
-        return take_word<std::uint32_t>(bits);
-      case 0xcf:
-        return take_word<std::uint64_t>(bits);
-      case 0xd0:
-        return take_word<std::uint8_t>(bits) && sign<std::int8_t>(bits, is_negative);
-      case 0xd1:
-        return take_word<std::uint16_t>(bits) && sign<std::int16_t>(bits, is_negative);
-      case 0xd2:
-        return take_word<std::uint32_t>(bits) && sign<std::int32_t>(bits, is_negative);
-      case 0xd3:
-        return take_word<std::uint64_t>(bits) && sign<std::int64_t>(bits, is_negative);
-      default:
-        return false;
+      case 0xcc: return take_word<std::uint8_t>(bits);
+      case 0xcd: return take_word<std::uint16_t>(bits);
+      case 0xce: return take_word<std::uint32_t>(bits);
+      case 0xcf: return take_word<std::uint64_t>(bits);
+      case 0xd0: return take_word<std::uint8_t>(bits) && sign<std::int8_t>(bits, is_negative);
+      case 0xd1: return take_word<std::uint16_t>(bits) && sign<std::int16_t>(bits, is_negative);
+      case 0xd2: return take_word<std::uint32_t>(bits) && sign<std::int32_t>(bits, is_negative);
+      case 0xd3: return take_word<std::uint64_t>(bits) && sign<std::int64_t>(bits, is_negative);
+      default: return false;
     }
   }
 

@@ -99,65 +99,38 @@ class tape_parser {
     if (format <= 0x9f) return open(kind::array, format & 0x0fU);
     if (format <= 0xbf) return add_bytes(kind::string, format & 0x1fU, 0);
     switch (format) {
-      case 0xc0:
-        return add(kind::nil) != nullptr;
+      case 0xc0: return add(kind::nil) != nullptr;
       case 0xc2:
-      case 0xc3:
-        return add_word(kind::boolean, format & 1U);
-      case 0xc4:
-        return read_bytes<std::uint8_t>(kind::binary, 0);
-      case 0xc5:
-        return read_bytes<std::uint16_t>(kind::binary, 0);
-      case 0xc6:
-        return read_bytes<std::uint32_t>(kind::binary, 0);
-      case 0xc7:
-        return read_bytes<std::uint8_t>(kind::extension, 1);
-      case 0xc8:
-        return read_bytes<std::uint16_t>(kind::extension, 1);
-      case 0xc9:
-        return read_bytes<std::uint32_t>(kind::extension, 1);
-      case 0xca:
-        return read_real<std::uint32_t, float>();
-      case 0xcb:
-        return read_real<std::uint64_t, double>();
-      case 0xcc:
-        return read_unsigned<std::uint8_t>();
-      case 0xcd:
-        return read_unsigned<std::uint16_t>();
-      case 0xce:
-        return read_unsigned<std::uint32_t>();
-      case 0xcf:
-        return read_unsigned<std::uint64_t>();
-      case 0xd0:
-        return read_signed<std::uint8_t, std::int8_t>();
-      case 0xd1:
-        return read_signed<std::uint16_t, std::int16_t>();
-      case 0xd2:
-        return read_signed<std::uint32_t, std::int32_t>();
-      case 0xd3:
-        return read_signed<std::uint64_t, std::int64_t>();
+      case 0xc3: return add_word(kind::boolean, format & 1U);
+      case 0xc4: return read_bytes<std::uint8_t>(kind::binary, 0);
+      case 0xc5: return read_bytes<std::uint16_t>(kind::binary, 0);
+      case 0xc6: return read_bytes<std::uint32_t>(kind::binary, 0);
+      case 0xc7: return read_bytes<std::uint8_t>(kind::extension, 1);
+      case 0xc8: return read_bytes<std::uint16_t>(kind::extension, 1);
+      case 0xc9: return read_bytes<std::uint32_t>(kind::extension, 1);
+      case 0xca: return read_real<std::uint32_t, float>();
+      case 0xcb: return read_real<std::uint64_t, double>();
+      case 0xcc: return read_unsigned<std::uint8_t>();
+      case 0xcd: return read_unsigned<std::uint16_t>();
+      case 0xce: return read_unsigned<std::uint32_t>();
+      case 0xcf: return read_unsigned<std::uint64_t>();
+      case 0xd0: return read_signed<std::uint8_t, std::int8_t>();
+      case 0xd1: return read_signed<std::uint16_t, std::int16_t>();
+      case 0xd2: return read_signed<std::uint32_t, std::int32_t>();
+      case 0xd3: return read_signed<std::uint64_t, std::int64_t>();
       case 0xd4:
       case 0xd5:
       case 0xd6:
       case 0xd7:
-      case 0xd8:
-        return add_bytes(kind::extension, 1U << (format - 0xd4U), 1);
-      case 0xd9:
-        return read_bytes<std::uint8_t>(kind::string, 0);
-      case 0xda:
-        return read_bytes<std::uint16_t>(kind::string, 0);
-      case 0xdb:
-        return read_bytes<std::uint32_t>(kind::string, 0);
-      case 0xdc:
-        return read_container<std::uint16_t>(kind::array);
-      case 0xdd:
-        return read_container<std::uint32_t>(kind::array);
-      case 0xde:
-        return read_container<std::uint16_t>(kind::map);
-      case 0xdf:
-        return read_container<std::uint32_t>(kind::map);
-      default:
-        return stop(errc::malformed_msgpack);  // 0xc1 is never used
+      case 0xd8: return add_bytes(kind::extension, 1U << (format - 0xd4U), 1);
+      case 0xd9: return read_bytes<std::uint8_t>(kind::string, 0);
+      case 0xda: return read_bytes<std::uint16_t>(kind::string, 0);
+      case 0xdb: return read_bytes<std::uint32_t>(kind::string, 0);
+      case 0xdc: return read_container<std::uint16_t>(kind::array);
+      case 0xdd: return read_container<std::uint32_t>(kind::array);
+      case 0xde: return read_container<std::uint16_t>(kind::map);
+      case 0xdf: return read_container<std::uint32_t>(kind::map);
+      default: return stop(errc::malformed_msgpack);  // 0xc1 is never used
     }
   }
 

@@ -50,14 +50,10 @@ class without_signals {
 
 error_code error_of(int failed) {
   switch (failed) {
-    case EAI_AGAIN:
-      return asio::error::host_not_found_try_again;
-    case EAI_FAIL:
-      return asio::error::no_recovery;
-    case EAI_MEMORY:
-      return asio::error::no_memory;
-    default:
-      return asio::error::host_not_found;
+    case EAI_AGAIN: return asio::error::host_not_found_try_again;
+    case EAI_FAIL: return asio::error::no_recovery;
+    case EAI_MEMORY: return asio::error::no_memory;
+    default: return asio::error::host_not_found;
   }
 }
 
@@ -83,7 +79,7 @@ struct name_service::state {
   const limits bounds;
   mutable std::mutex guard;
   std::unordered_map<std::string, askers, core::text_spread> pending;  ///< by name, those that are looked up included
-  std::deque<std::string> waiting;                  ///< names whose turn is still to come
+  std::deque<std::string> waiting;                                     ///< names whose turn is still to come
   std::size_t threads = 0;
 
   /// The next name that somebody wants. Guarded.

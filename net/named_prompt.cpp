@@ -52,7 +52,9 @@ struct prompt_question {
   }
 };
 
-refusal not_told_in_time() { return {refusal_kind::overloaded, "a lane did not tell in time which blocks the hashes mean; try again"}; }
+refusal not_told_in_time() {
+  return {refusal_kind::overloaded, "a lane did not tell in time which blocks the hashes mean; try again"};
+}
 
 /// Goes on along the prompt with what the engines of a lane and the board know, for a turn. True when they know no more.
 bool follow_some(lane& there, const prompt_question& asked, std::vector<core::seq_hash>& blocks) {

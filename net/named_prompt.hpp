@@ -28,9 +28,9 @@ inline constexpr std::chrono::seconds longest_wait_for_names{5};
 /// longest of the answers is enough, and what lies behind it nobody has. One seed for the fleet is the client's promise: where lanes mean
 /// different blocks by a name, the prompt ends before it.
 ///
-/// `blocks` is what the query refers to afterwards. Refused: `overloaded`, when a lane has not answered within `patience`, or has not answered
-/// 256 before this one that have been given up. Lane: `here`, to
-/// which others post; the runtime outlives it. Cancellation: every type, answers that are still on the way are dropped.
+/// `blocks` is what the query refers to afterwards. Refused: `overloaded`, when a lane has not answered within `patience`, or has not
+/// answered 256 before this one that have been given up. Lane: `here`, to which others post; the runtime outlives it. Cancellation: every
+/// type, answers that are still on the way are dropped.
 [[nodiscard]] asio::awaitable<checked> find_named_blocks(lane& here, query_request& query, std::vector<core::seq_hash>& blocks,
                                                          std::chrono::steady_clock::duration patience = longest_wait_for_names);
 

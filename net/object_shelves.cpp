@@ -273,8 +273,7 @@ void object_shelves::detach(std::string_view backend, const std::weak_ptr<index_
   const std::unique_lock writing(names_lock_);
   const auto number = numbers_.find(backend);
   if (number == numbers_.end()) return;
-  std::erase_if(entries_[number->second].inlets,
-                [&inlet](const auto& each) { return each->to().expired() || is_same(each->to(), inlet); });
+  std::erase_if(entries_[number->second].inlets, [&inlet](const auto& each) { return each->to().expired() || is_same(each->to(), inlet); });
 }
 
 bool object_shelves::is_spoken_for(std::string_view backend) const {

@@ -59,8 +59,8 @@ class object_shelves {
   void release(std::uint32_t backend);
   /// Absent: it has never been mentioned, or has given way.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view backend) const;
-  /// Whether anybody answers for a backend: it has a store that can be asked, a stream that speaks for it, or objects left. Takes the lock of the names, and
-  /// of the table if need be: to be asked only where it matters.
+  /// Whether anybody answers for a backend: it has a store that can be asked, a stream that speaks for it, or objects left. Takes the lock
+  /// of the names, and of the table if need be: to be asked only where it matters.
   [[nodiscard]] bool is_in_use(std::string_view backend) const;
   /// How many there are; their numbers are 0 to that.
   [[nodiscard]] std::uint32_t backends() const noexcept { return known_.load(std::memory_order_acquire); }
@@ -96,7 +96,7 @@ class object_shelves {
   /// Where the work on a batch stands, between turns.
   struct progress {
     std::size_t next_event = 0;
-    std::uint32_t next_object = 0;  ///< of the table, when a clear of one medium is under way
+    std::uint32_t next_object = 0;   ///< of the table, when a clear of one medium is under way
     bool are_others_behind = false;  ///< see below
   };
   /// Applies the next few events of a batch; true when the batch is finished. `speaker`: the inlet of whoever has said them. Others that

@@ -152,8 +152,8 @@ constexpr std::string_view json_type = "application/json";
 /// `only`: the one type there is, a text's unless it is JSON; empty: either form of what the schema says.
 void append_content(std::string& out, std::string_view schema, std::string_view only = {}) {
   const bool is_text = !only.empty() && only != json_type;
-  const std::string reference = is_text ? R"({"schema":{"type":"string"}})"
-                                        : R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
+  const std::string reference =
+      is_text ? R"({"schema":{"type":"string"}})" : R"({"schema":{"$ref":"#/components/schemas/)" + std::string(schema) + "\"}}";
   out.append(R"("content":{")").append(only.empty() ? json_type : only).append("\":").append(reference);
   if (only.empty()) out.append(R"(,"application/msgpack":)").append(reference);
   out += '}';
@@ -203,8 +203,9 @@ void append_route(std::string& out, const route_entry& route) {
 }  // namespace
 
 http_reply openapi_reply(std::string_view version) {
-  std::string body = R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt, and the coordinator of a fleet of MP servers",)"
-                     R"("version":)";
+  std::string body =
+      R"({"openapi":"3.1.0","info":{"title":"KV Conductor","summary":"Which engine holds how much of a prompt, and the coordinator of a fleet of MP servers",)"
+      R"("version":)";
   answer_writer(body, wire_form::json).text(version);
   body += R"(},"paths":{)";
   bool is_first = true;

@@ -179,33 +179,20 @@ bool plain_fields::one(field what) {
   seen_ |= 1U << static_cast<unsigned>(what);
   std::string_view text;
   switch (what) {
-    case field::names:
-      return names();
-    case field::parent:
-      return parent();
-    case field::tokens:
-      return tokens();
-    case field::block_size:
-      return from_->take_u32(into_.scope->block_size);
-    case field::medium:
-      return medium();
-    case field::lora:
-      return adapter();
-    case field::lora_id:
-      return adapter_id();
-    case field::extra_keys:
-      return no_keys();
-    case field::group:
-      return from_->take_u32(into_.scope->group);
-    case field::spec_kind:
-      return group_kind();
-    case field::rank:
-      return rank();
-    case field::locality:
-      return from_->take_text(text) && text == "LOCAL";
+    case field::names: return names();
+    case field::parent: return parent();
+    case field::tokens: return tokens();
+    case field::block_size: return from_->take_u32(into_.scope->block_size);
+    case field::medium: return medium();
+    case field::lora: return adapter();
+    case field::lora_id: return adapter_id();
+    case field::extra_keys: return no_keys();
+    case field::group: return from_->take_u32(into_.scope->group);
+    case field::spec_kind: return group_kind();
+    case field::rank: return rank();
+    case field::locality: return from_->take_text(text) && text == "LOCAL";
     case field::unused:
-    case field::unsaid:
-      break;
+    case field::unsaid: break;
   }
   return false;
 }

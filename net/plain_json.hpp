@@ -206,7 +206,9 @@ class members_seen {
     seen_ |= bit;
     return is_new;
   }
-  [[nodiscard]] bool has_first(unsigned count) const noexcept { return (seen_ & ((std::uint64_t{1} << count) - 1)) == (std::uint64_t{1} << count) - 1; }
+  [[nodiscard]] bool has_first(unsigned count) const noexcept {
+    return (seen_ & ((std::uint64_t{1} << count) - 1)) == (std::uint64_t{1} << count) - 1;
+  }
 
  private:
   std::uint64_t seen_ = 0;

@@ -33,16 +33,11 @@ class plain_query {
     if (known == nullptr) return read_scalar() && forget();
     if (!seen_.add(static_cast<unsigned>(known->meaning))) return false;
     switch (known->meaning) {
-      case member::tokens:
-        return read_list(item().tokens, known->name, into_.tokens, [this] { return read_tokens(); });
-      case member::hashes:
-        return read_list(item().hashes, known->name, into_.hashes, [this] { return read_hashes(); });
+      case member::tokens: return read_list(item().tokens, known->name, into_.tokens, [this] { return read_tokens(); });
+      case member::hashes: return read_list(item().hashes, known->name, into_.hashes, [this] { return read_hashes(); });
       case member::tokens_base64:  // stands for the same as tokens, so that the last one would have to win
-      case member::queries:
-        return false;
-      default:
-        item().note(*known, into_.tree.size());
-        return read_scalar();
+      case member::queries: return false;
+      default: item().note(*known, into_.tree.size()); return read_scalar();
     }
   }
 

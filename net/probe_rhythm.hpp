@@ -5,11 +5,11 @@ namespace kvc::net {
 
 /// When a connection on which nothing comes is probed, and when it is given up.
 ///
-/// Problem: a peer whose host died sends no reset; only silence tells. The kernel's probes find out as soon as libzmq's heartbeats would, and
-/// cost nothing in between: libzmq looks through the timers of all its connections for each heartbeat. But connections on which something
-/// came last at the same time are probed at the same time, to a quarter of a second, and the kernel's queue for packets to this host has room
-/// for 1,000 (net.core.netdev_max_backlog); what it drops is always the same, until healthy connections are given up. Story: not all
-/// connections have the same rhythm. All seconds; pure.
+/// Problem: a peer whose host died sends no reset; only silence tells. The kernel's probes find out as soon as libzmq's heartbeats would,
+/// and cost nothing in between: libzmq looks through the timers of all its connections for each heartbeat. But connections on which
+/// something came last at the same time are probed at the same time, to a quarter of a second, and the kernel's queue for packets to this
+/// host has room for 1,000 (net.core.netdev_max_backlog); what it drops is always the same, until healthy connections are given up. Story:
+/// not all connections have the same rhythm. All seconds; pure.
 struct probe_rhythm {
   int after_s;     ///< of silence, the first probe; as often again while they are answered
   int interval_s;  ///< between probes that are not

@@ -15,8 +15,8 @@ struct process_usage {
   std::optional<std::uint64_t> most_descriptors;  ///< beyond this neither a connection nor a stream finds a place; missing: no bound
 };
 
-/// Asks the kernel (getrusage, getrlimit, /proc/self/statm, /proc/self/fd). Any thread; takes some 20 us, and before Linux 6.2, where the open
-/// descriptors have to be counted one by one, up to 1 ms for each 1,000 of them. Never throws.
+/// Asks the kernel (getrusage, getrlimit, /proc/self/statm, /proc/self/fd). Any thread; takes some 20 us, and before Linux 6.2, where the
+/// open descriptors have to be counted one by one, up to 1 ms for each 1,000 of them. Never throws.
 [[nodiscard]] process_usage process_usage_now() noexcept;
 
 }  // namespace kvc::net

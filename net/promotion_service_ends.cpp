@@ -109,17 +109,10 @@ void promotion_service::end_one(std::uint32_t backend, const promotion_order& or
       end = core::promotion_end::pressure;
       what = rejected_pressure;
       break;
-    case promotion_result::unsupported:
-      what = unsupported;
-      break;
-    case promotion_result::gone:
-      what = gone;
-      break;
-    case promotion_result::given_up:
-      end = core::promotion_end::given_up;
-      break;
-    case promotion_result::failed:
-      break;
+    case promotion_result::unsupported: what = unsupported; break;
+    case promotion_result::gone: what = gone; break;
+    case promotion_result::given_up: end = core::promotion_end::given_up; break;
+    case promotion_result::failed: break;
   }
   if (end != core::promotion_end::done) note_failure(backend, order, place, how);
   finish(fingerprint(backend, order.tenant, order.keys[place]), end, what);

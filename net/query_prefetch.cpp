@@ -131,8 +131,8 @@ void query_prefetch::promote_tokens(const query_leftover& left) {
   const std::size_t blocks = std::min<std::size_t>(left.on_any, left.in_memory + left.max_blocks);
   if (blocks <= left.in_memory || blocks > left.hashes.size()) return;
   const std::size_t tokens = std::min(blocks * left.partition.block_size, left.tokens.size());
-  // One name for the whole prefix, so that the same wish is known again. Hashes do not tell what else makes a partition; by their lengths no
-  // two of these words run into each other.
+  // One name for the whole prefix, so that the same wish is known again. Hashes do not tell what else makes a partition; by their lengths
+  // no two of these words run into each other.
   std::string name = "prefix " + std::to_string(left.hashes[blocks - 1].get());
   for (const std::string* word : {&left.partition.model, &left.partition.lora, &left.partition.salt})
     name += " " + std::to_string(word->size()) + ":" + *word;

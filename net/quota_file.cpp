@@ -132,7 +132,8 @@ std::optional<double> bytes_of(const tape_value& value) {
 bool take_quota(const tape_value& row, core::quota_table& into) {
   const tape_value salt = find_member(row, "cache_salt");
   const std::optional<double> bytes = bytes_of(find_member(row, "limit_gb"));
-  if (!salt.is(tape_node::kind::string) || !bytes || into.all().contains(salt.text())) return false;  // of two limits neither is the right one
+  if (!salt.is(tape_node::kind::string) || !bytes || into.all().contains(salt.text()))
+    return false;  // of two limits neither is the right one
   return into.set(salt.text(), *bytes).has_value();
 }
 

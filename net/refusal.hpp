@@ -32,8 +32,8 @@ enum class refusal_kind : std::uint8_t {
 /// One refusal: what the client is told.
 struct refusal {
   refusal_kind kind = refusal_kind::invalid_value;
-  std::string sentence;                ///< plain English, for people
-  std::string field = {};              ///< member of the body it is about; empty: none
+  std::string sentence;                             ///< plain English, for people
+  std::string field = {};                           ///< member of the body it is about; empty: none
   std::optional<std::size_t> index = std::nullopt;  ///< element of that member, when it is a list
 };
 

@@ -1,8 +1,6 @@
 // Performs the requests of a recovery on a publisher's replay endpoint.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include "core/ids.hpp"
 #include "net/zmq_socket.hpp"
@@ -32,7 +33,7 @@ class replay_client {
     enum class kind : std::uint8_t { batch, end, silence, unreadable, stopped };
     kind what = kind::silence;
     core::seqno number{};
-    std::string_view topic;              ///< empty when the publisher sends none; valid until the next call, as is the payload
+    std::string_view topic;  ///< empty when the publisher sends none; valid until the next call, as is the payload
     std::span<const std::byte> payload;
   };
 

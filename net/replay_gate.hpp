@@ -52,8 +52,8 @@ class replay_gate {
   replay_gate& operator=(const replay_gate&) = delete;
 
   /// Completes when there is room, after `patience` for every `room` before the caller at the latest, or when `who` leaves. Executor: the
-  /// lane's. Lifetime: `who` outlives the wait. Cancellation: whichever types the caller lets through end the wait at once, as leaving does;
-  /// the pass is given all the same.
+  /// lane's. Lifetime: `who` outlives the wait. Cancellation: whichever types the caller lets through end the wait at once, as leaving
+  /// does; the pass is given all the same.
   [[nodiscard]] asio::awaitable<pass> enter(visitor& who);
 
   /// Passes that are out.

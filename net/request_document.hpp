@@ -22,18 +22,18 @@ struct list_slot {
   bool present = false;
   bool is_wrong = false;
   refusal_kind why = refusal_kind::invalid_type;
-  std::string_view name;     ///< as the client called it
-  bool at_element = false;   ///< the fault lies at element `index`, not with the member as a whole
+  std::string_view name;    ///< as the client called it
+  bool at_element = false;  ///< the fault lies at element `index`, not with the member as a whole
   std::size_t index = 0;
-  std::size_t begin = 0;     ///< in the document's tokens or hashes
+  std::size_t begin = 0;  ///< in the document's tokens or hashes
   std::size_t end = 0;
 };
 
 /// One object with known members: the body itself, or one element of `queries`. A member counts as it came last, under whatever name.
 struct request_item {
   bool is_object = false;
-  std::array<std::uint32_t, member_count> nodes{};          ///< node of each member's value, counted from 1; 0: absent
-  std::array<std::string_view, member_count> names{};       ///< as the client called it
+  std::array<std::uint32_t, member_count> nodes{};     ///< node of each member's value, counted from 1; 0: absent
+  std::array<std::string_view, member_count> names{};  ///< as the client called it
   list_slot tokens;
   list_slot hashes;
   /// What a member came with under another name than the one that counts.
@@ -71,14 +71,14 @@ struct request_item {
 /// What the readers fill in.
 struct document_data {
   std::vector<request_item> items;
-  std::vector<std::uint32_t> tokens;      ///< of all items, each item's together
-  std::vector<core::seq_hash> hashes;     ///< the same
-  std::vector<tape_node> tree;            ///< values of known members, when the form has no tape of its own
-  std::string text;                       ///< their strings
-  bool is_object = false;                 ///< the body is an object
-  list_slot queries;                      ///< of a batch: whether it was there and a list
-  std::string_view too_long;              ///< the member that broke a bound of the reader
-  std::string too_long_how;               ///< which, as what a refusal says of that member
+  std::vector<std::uint32_t> tokens;   ///< of all items, each item's together
+  std::vector<core::seq_hash> hashes;  ///< the same
+  std::vector<tape_node> tree;         ///< values of known members, when the form has no tape of its own
+  std::string text;                    ///< their strings
+  bool is_object = false;              ///< the body is an object
+  list_slot queries;                   ///< of a batch: whether it was there and a list
+  std::string_view too_long;           ///< the member that broke a bound of the reader
+  std::string too_long_how;            ///< which, as what a refusal says of that member
 };
 
 /// A parsed body. Kept by a lane and reused; belongs to one request at a time.
@@ -99,8 +99,8 @@ class request_document {
   /// What a refusal says of `queries`, whatever the form of the body.
   [[nodiscard]] static std::string too_many_queries() { return "holds more than " + std::to_string(max_queries) + " elements"; }
 
-  /// Reads a whole body, which must outlive the use of the document. Refuses what is not in the form, not an object, or over a bound; what is
-  /// wrong with single members is found out when they are asked for.
+  /// Reads a whole body, which must outlive the use of the document. Refuses what is not in the form, not an object, or over a bound; what
+  /// is wrong with single members is found out when they are asked for.
   [[nodiscard]] checked read(std::string_view body, wire_form form, shape wanted);
 
   [[nodiscard]] std::span<const request_item> items() const noexcept { return data_.items; }

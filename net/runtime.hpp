@@ -52,21 +52,21 @@ class lane {
   std::atomic<clockid_t> cpu_clock_{no_clock};  ///< of its thread
 
  public:
-  runtime* whole;    ///< all lanes
+  runtime* whole;  ///< all lanes
   // Before the context, with which those that wait in them are destroyed.
   lane_turns turns;     ///< of the streams
   replay_gate replays;  ///< of the streams, under way at once
   asio::io_context context{1};
-  lane_beat beat{context};  ///< goes while the lane does
+  lane_beat beat{context};                                                         ///< goes while the lane does
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only
   spare_lists lists;                                                               ///< of events; this lane only
   spare_pool<live_burst, 32> bursts;                                               ///< of streams at work; this lane only
   spare_pool<batch_row, 8> batch_rows;                                             ///< the same
-  std::vector<std::weak_ptr<evictable>> evictables;              ///< streams that may have to give up blocks; this lane only
-  std::vector<std::weak_ptr<name_source>> name_sources;          ///< engines that pools may ask for names; this lane only
-  core::lane_counters counters;                                  ///< readable from anywhere
-  core::published<core::catalog_view>::reader partitions;        ///< this lane's view of the catalog
-  task_scope tasks;                                              ///< last: ends before what it uses
+  std::vector<std::weak_ptr<evictable>> evictables;        ///< streams that may have to give up blocks; this lane only
+  std::vector<std::weak_ptr<name_source>> name_sources;    ///< engines that pools may ask for names; this lane only
+  core::lane_counters counters;                            ///< readable from anywhere
+  core::published<core::catalog_view>::reader partitions;  ///< this lane's view of the catalog
+  task_scope tasks;                                        ///< last: ends before what it uses
 };
 
 /// The lanes of the process.

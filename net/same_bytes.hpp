@@ -11,8 +11,12 @@ namespace kvc::net {
 /// Sixteen bytes, which every CPU of a 64-bit kind compares at once.
 using sixteen_bytes = std::uint64_t __attribute__((vector_size(16)));
 
-[[nodiscard]] inline bool is_zero(std::uint64_t word) noexcept { return word == 0; }
-[[nodiscard]] inline bool is_zero(sixteen_bytes word) noexcept { return (word[0] | word[1]) == 0; }
+[[nodiscard]] inline bool is_zero(std::uint64_t word) noexcept {
+  return word == 0;
+}
+[[nodiscard]] inline bool is_zero(sixteen_bytes word) noexcept {
+  return (word[0] | word[1]) == 0;
+}
 
 /// `is_same` word by word, of which the last overlaps the one before it. Precondition: there is at least one.
 template <class Word>

@@ -16,8 +16,8 @@ namespace kvc::net {
 
 namespace asio = boost::asio;
 
-/// Lets the batches of a sender be applied one after the other, in the order they were read: a batch of more than 256 KiB is read beside the
-/// lanes, and may be overtaken there by what its sender sends on another connection before the answer has come.
+/// Lets the batches of a sender be applied one after the other, in the order they were read: a batch of more than 256 KiB is read beside
+/// the lanes, and may be overtaken there by what its sender sends on another connection before the answer has come.
 ///
 /// Problem: a long batch is applied in slices, and what its sender tells next could be applied between two of them, before the rest of what
 /// it told first. Bound: by who waits, which are requests whose bodies have a budget. Lane: one. Turns may outlive it.

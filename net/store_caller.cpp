@@ -26,7 +26,7 @@ asio::awaitable<bool> store_caller::find_leader(steady::time_point deadline) {
     const auto patience = std::min<steady::duration>(patience_, deadline - steady::now());
     if (patience <= steady::duration::zero()) co_return false;
     const auto told = co_await calls_.call(asked.host, asked.port, "GET", asked.path + "/leader", std::string(), patience,
-                                            mp_caller::most_answer_bytes, deadline);
+                                           mp_caller::most_answer_bytes, deadline);
     if (!told || told->status / 100 != 2) continue;
     std::vector<store_url> found = find_addresses(told->body, asked.port);
     if (found.empty()) continue;

@@ -10,7 +10,7 @@ namespace kvc::net {
 /// A route of store_service as it is described.
 struct store_route {
   std::string_view method;
-  std::string_view path;      ///< `{name}` stands for the rest of it
+  std::string_view path;  ///< `{name}` stands for the rest of it
   std::string_view summary;
   std::string_view asked;     ///< schema of the body; empty: none
   std::string_view answered;  ///< schema of the answer

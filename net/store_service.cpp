@@ -34,16 +34,11 @@ constexpr std::string_view stores_path = "/stores";
 /// What is answered for a key; the numbers are the store's own.
 constexpr std::int64_t code_of(exist_result result) noexcept {
   switch (result) {
-    case exist_result::exists:
-      return 1;
-    case exist_result::missing:
-      return 0;
-    case exist_result::invalid_key:
-      return -600;
-    case exist_result::unavailable:
-      return -2000;
-    case exist_result::internal:
-      break;
+    case exist_result::exists: return 1;
+    case exist_result::missing: return 0;
+    case exist_result::invalid_key: return -600;
+    case exist_result::unavailable: return -2000;
+    case exist_result::internal: break;
   }
   return -1;
 }
@@ -225,12 +220,9 @@ asio::awaitable<http_reply> store_service::answer(lane& here, const http_request
 
 asio::awaitable<http_reply> store_service::carry_out(const http_request& request, std::uint8_t handler) {
   switch (handler) {
-    case add_store:
-      co_return co_await register_store(request);
-    case drop_store:
-      co_return unregister_store(request);
-    default:
-      co_return list_stores(request);
+    case add_store: co_return co_await register_store(request);
+    case drop_store: co_return unregister_store(request);
+    default: co_return list_stores(request);
   }
 }
 
@@ -246,15 +238,9 @@ std::optional<store_service::added> store_service::add(const store_registration&
   const auto on = home.context.get_executor();
   std::unique_ptr<store_executor> executor;
   switch (wanted.type) {
-    case store_type::mooncake_master:
-      executor = std::make_unique<master_executor>(on, wanted.url, settings_);
-      break;
-    case store_type::lmcache:
-      executor = std::make_unique<lmcache_executor>(on, wanted.url, wanted.world_size, settings_);
-      break;
-    case store_type::webhook:
-      executor = std::make_unique<webhook_executor>(on, wanted.url, settings_);
-      break;
+    case store_type::mooncake_master: executor = std::make_unique<master_executor>(on, wanted.url, settings_); break;
+    case store_type::lmcache: executor = std::make_unique<lmcache_executor>(on, wanted.url, wanted.world_size, settings_); break;
+    case store_type::webhook: executor = std::make_unique<webhook_executor>(on, wanted.url, settings_); break;
   }
   promotions_.add_target(*backend, std::move(executor));
   queries_.note_token_store(*backend, wanted.type == store_type::lmcache);

@@ -167,18 +167,12 @@ asio::awaitable<void> stream_listener::listen() {
       case step::apply_live:
         if (!apply_live_at_once()) co_await apply_rest();
         break;
-      case step::request:
-        co_await ask();
-        break;
-      case step::read_reply:
-        co_await hear_reply();
-        break;
+      case step::request: co_await ask(); break;
+      case step::read_reply: co_await hear_reply(); break;
       case step::apply_reply:
         if (!apply_reply_at_once()) co_await apply_rest();
         break;
-      case step::forget:
-        co_await forget();
-        break;
+      case step::forget: co_await forget(); break;
     }
     if (stopping_) co_return;
     news_.show(machine_);

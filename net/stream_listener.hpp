@@ -154,29 +154,29 @@ class stream_listener final : public evictable, public index_inlet, public name_
   core::stream_fsm machine_;
   stream_news news_;
   std::optional<zmq_socket> socket_;
-  std::optional<replay_client> replay_;           ///< since its address is known
+  std::optional<replay_client> replay_;  ///< since its address is known
   replay_gate::visitor asking_;
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way
   std::unique_ptr<live_burst> burst_;             ///< the live batches in hand, and what came behind them; null: nothing
   core::seqno live_number_{};                     ///< of the first in hand
   bool is_reply_applied_ = false;                 ///< what was begun last is a replayed batch
   std::size_t steps_this_turn_ = 0;
-  std::uint64_t barriers_before_ = 0;             ///< of the sink, when what is in hand was begun
-  replay_client::reply reply_;                    ///< the replayed batch in hand
+  std::uint64_t barriers_before_ = 0;                 ///< of the sink, when what is in hand was begun
+  replay_client::reply reply_;                        ///< the replayed batch in hand
   std::shared_ptr<std::function<void()>> news_call_;  ///< of a pool: takes in what engines have told
   std::weak_ptr<stream_listener> self_;
-  bool will_catch_up_ = false;       ///< in a later turn of the lane
-  bool will_apply_changes_ = false;  ///< the same
+  bool will_catch_up_ = false;           ///< in a later turn of the lane
+  bool will_apply_changes_ = false;      ///< the same
   const char* failed_beside_ = nullptr;  ///< why what is held cannot be trusted, see `beside`; null: it can
-  bool wants_another_socket_ = false;  ///< this one will not connect again, or perhaps to an address that is no longer the publisher's
-  clock::time_point opened_at_;        ///< when the socket was opened last
-  error_code replay_failure_;          ///< why the replay endpoint was not found when it was last looked for
-  clock::time_point replay_failed_at_;            ///< and when that was
+  bool wants_another_socket_ = false;    ///< this one will not connect again, or perhaps to an address that is no longer the publisher's
+  clock::time_point opened_at_;          ///< when the socket was opened last
+  error_code replay_failure_;            ///< why the replay endpoint was not found when it was last looked for
+  clock::time_point replay_failed_at_;   ///< and when that was
   const std::chrono::milliseconds lookup_pause_;  ///< before a publisher that cannot be reached is looked up anew
   name_lookup lookup_;
   failure_pause failures_;
-  failure_pause binding_;     ///< while the address is taken
-  asio::steady_timer pause_;  ///< of `rest`
+  failure_pause binding_;                                                                 ///< while the address is taken
+  asio::steady_timer pause_;                                                              ///< of `rest`
   const std::shared_ptr<handler_place> start_place_ = std::make_shared<handler_place>();  ///< of `start_later`, when there is no memory
   bool stopping_ = false;
   bool has_ended_ = false;

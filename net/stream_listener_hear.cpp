@@ -15,8 +15,8 @@ namespace {
 /// better than this.
 constexpr std::chrono::milliseconds longest_unlooked{10};
 
-/// Idle checks between the looks of a pool, even one at rest: it may have more questions than may be under way (see pool_asker), and nothing
-/// else makes it ask the rest when those that were are answered by nobody.
+/// Idle checks between the looks of a pool, even one at rest: it may have more questions than may be under way (see pool_asker), and
+/// nothing else makes it ask the rest when those that were are answered by nobody.
 constexpr int pool_patience = 5;
 
 /// When an idle stream looks around: at one of a few moments that all streams of the lane share, so that it wakes for many of
@@ -136,9 +136,7 @@ asio::awaitable<void> stream_listener::hear_reply() {
       }
       machine_.on_reply(reply_.number, reply_.payload, now_);
       break;
-    case kind::end:
-      machine_.on_reply_end(now_);
-      break;
+    case kind::end: machine_.on_reply_end(now_); break;
     case kind::silence:
       if (!name_in_endpoint(service_->registration.replay_endpoint).empty()) replay_.reset();  // it may have moved
       machine_.on_reply_silence(now_);
@@ -147,8 +145,7 @@ asio::awaitable<void> stream_listener::hear_reply() {
       sink_.reject_message({}, "replay reply", make_error_code(errc::bad_frame_count));
       machine_.on_reply_noise(now_);
       break;
-    case kind::stopped:
-      break;
+    case kind::stopped: break;
   }
 }
 

@@ -82,17 +82,17 @@ void stream_listener::take_up_again() noexcept {
 
 void stream_listener::start_later() noexcept {
   asio::post(lane_->context, placed_handler{start_place_, [self = self_.lock()] {
-               if (self->stopping_ || self->lane_->tasks.is_leaving()) return;
-               try {
-                 self->has_ended_ = false;
-                 start(self);
-               } catch (const std::exception& failed) {
-                 self->has_ended_ = true;
-                 self->news_.has_failed(failed.what());
-                 stand_still();
-                 self->start_later();
-               }
-             }});
+                                              if (self->stopping_ || self->lane_->tasks.is_leaving()) return;
+                                              try {
+                                                self->has_ended_ = false;
+                                                start(self);
+                                              } catch (const std::exception& failed) {
+                                                self->has_ended_ = true;
+                                                self->news_.has_failed(failed.what());
+                                                stand_still();
+                                                self->start_later();
+                                              }
+                                            }});
 }
 
 asio::awaitable<void> stream_listener::shut_down(std::shared_ptr<stream_listener> self) {

@@ -167,10 +167,8 @@ void stream_news::tell(const core::stream_fsm::fact& what) {
   const log::field from("from_seqno", what.from.get());
   const log::field to("to_seqno", what.to ? std::to_string(what.to->get()) : std::string("end"));
   switch (what.what) {
-    case kind::gap:
-      return log::info(log::module::stream, "gap", {instance, tenant, rank, from, to});
-    case kind::lost:
-      return log::warn(log::module::stream, "batches lost", {instance, tenant, rank, from, to});
+    case kind::gap: return log::info(log::module::stream, "gap", {instance, tenant, rank, from, to});
+    case kind::lost: return log::warn(log::module::stream, "batches lost", {instance, tenant, rank, from, to});
     case kind::replay_ended:
       return log::info(
           log::module::stream, "replay ended",

@@ -1,8 +1,8 @@
 #include "net/stream_sink.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <bit>
+#include <cassert>
 #include <chrono>
 #include <string>
 

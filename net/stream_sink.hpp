@@ -166,7 +166,7 @@ class stream_sink {
   std::chrono::steady_clock::time_point begun_{};
   core::medium_table* media_;
   std::map<core::dp_rank, std::shared_ptr<core::rank_share>> shares_;  ///< of further ranks
-  std::uint64_t messages_rejected_ = 0;  ///< and batches; without single events
+  std::uint64_t messages_rejected_ = 0;                                ///< and batches; without single events
   std::uint64_t barriers_ = 0;
   std::uint64_t losses_ = 0;
   std::uint64_t beyond_partitions_ = 0;  ///< blocks left out for want of room, see core::apply_tally

@@ -17,12 +17,12 @@
 namespace kvc::net {
 namespace {
 
-constexpr std::size_t most_changes = 1'024;    ///< answers of stores that wait, of at most 256 keys each; see take_changes
-constexpr std::size_t pieces_per_answer = 16;  ///< applied for one that comes when too many wait: two of the longest
-constexpr std::size_t changes_per_turn = 32;   ///< objects
+constexpr std::size_t most_changes = 1'024;                     ///< answers of stores that wait, of at most 256 keys each; see take_changes
+constexpr std::size_t pieces_per_answer = 16;                   ///< applied for one that comes when too many wait: two of the longest
+constexpr std::size_t changes_per_turn = 32;                    ///< objects
 constexpr std::chrono::milliseconds patience_with_others{200};  ///< of one batch
 constexpr std::chrono::milliseconds pause_for_others{2};
-constexpr std::size_t most_backends = 64;      ///< of one stream that are remembered; see core::event_applier::max_owners
+constexpr std::size_t most_backends = 64;  ///< of one stream that are remembered; see core::event_applier::max_owners
 
 }  // namespace
 

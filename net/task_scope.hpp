@@ -1,10 +1,6 @@
 // Owns every coroutine that is spawned: registers it, logs what it throws, cancels it, waits for it.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +8,11 @@
 #include <list>
 #include <memory>
 #include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 namespace kvc::net {
 
@@ -37,7 +38,8 @@ class task_scope {
   /// it then.
   void spawn(std::string name, asio::awaitable<void> task);
 
-  /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`: now.
+  /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`:
+  /// now.
   void cancel(asio::cancellation_type type);
 
   /// Completes when no task is left, or when `patience` has passed. True: all gone. Must itself run on the executor's thread and not

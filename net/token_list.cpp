@@ -176,7 +176,7 @@ KVC_VBMI const unsigned char* read_u32_list_vbmi(const unsigned char* at, const 
 
 constexpr std::size_t vector_bytes = 32;
 constexpr std::size_t pairs_in_step = vector_bytes / (2 * longest_number);
-constexpr std::size_t most_steps = 32;     ///< from one place whose position is known to the next
+constexpr std::size_t most_steps = 32;  ///< from one place whose position is known to the next
 constexpr std::array<unsigned, 4> lengths{1, 2, 3, longest_number};
 
 /// For two numbers of these lengths, by the numbers of both in `lengths`: from which of sixteen bytes the bytes of the two come, lowest

@@ -18,8 +18,8 @@ class zmq_monitor {
   zmq_monitor(const zmq_monitor&) = delete;
   zmq_monitor& operator=(const zmq_monitor&) = delete;
 
-  /// Begins to watch `socket`, which is of `context` and outlives `close`. That there are notices ends the sleeps of `sleeper` as its second
-  /// descriptor. False: there is no socket left, and `zmq_errno` says why. Once.
+  /// Begins to watch `socket`, which is of `context` and outlives `close`. That there are notices ends the sleeps of `sleeper` as its
+  /// second descriptor. False: there is no socket left, and `zmq_errno` says why. Once.
   [[nodiscard]] bool open(void* context, void* socket, std::shared_ptr<descriptor_wait> sleeper);
   /// Before the socket is closed, and behind the sleeper's `close`.
   void close() noexcept;

@@ -26,19 +26,14 @@ constexpr std::size_t longest_kept_frame = 32;  // lies in the message itself: a
 /// libzmq's errno where its meaning at this place is known.
 error_code last_error() {
   switch (zmq_errno()) {
-    case EAGAIN:
-      return errc::would_block;
+    case EAGAIN: return errc::would_block;
     case ETERM:
-    case ENOTSOCK:
-      return errc::closed;
+    case ENOTSOCK: return errc::closed;
     case EINVAL:
     case EPROTONOSUPPORT:
-    case ENOCOMPATPROTO:
-      return errc::invalid_endpoint;
-    case EADDRINUSE:
-      return errc::address_in_use;
-    default:
-      return {zmq_errno(), boost::system::system_category()};
+    case ENOCOMPATPROTO: return errc::invalid_endpoint;
+    case EADDRINUSE: return errc::address_in_use;
+    default: return {zmq_errno(), boost::system::system_category()};
   }
 }
 
@@ -184,7 +179,7 @@ class connection_mark {
 struct zmq_socket::state {
   void* socket = nullptr;
   std::shared_ptr<descriptor_wait> wait;
-  zmq_monitor monitor;  ///< open when its connection is watched
+  zmq_monitor monitor;     ///< open when its connection is watched
   bool connects = false;   ///< it is not bound
   connection_mark newest;  ///< of the message that was asked about last
 
@@ -216,7 +211,8 @@ zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind 
     const int descriptor = descriptor_of(socket);
     if (descriptor < 0) throw no_socket("ZeroMQ gave no descriptor");
     state_->wait = descriptor_wait::create(executor, descriptor);
-    if (options.watch_connection && !state_->monitor.open(engine.handle(true), socket, state_->wait)) throw no_socket("no ZeroMQ socket left to watch connections with");
+    if (options.watch_connection && !state_->monitor.open(engine.handle(true), socket, state_->wait))
+      throw no_socket("no ZeroMQ socket left to watch connections with");
   } catch (...) {
     close();  // no destructor is called for what was never made
     throw;

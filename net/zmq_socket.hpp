@@ -1,5 +1,5 @@
-// Awaitable multipart messages over ZeroMQ sockets. The only file that knows that libzmq's descriptor is edge-triggered, and with zmq_engine
-// and zmq_monitor the only one that knows libzmq.
+// Awaitable multipart messages over ZeroMQ sockets. The only file that knows that libzmq's descriptor is edge-triggered, and with
+// zmq_engine and zmq_monitor the only one that knows libzmq.
 #pragma once
 
 #include <chrono>
@@ -87,8 +87,9 @@ class zmq_socket {
   /// received is lost.
   [[nodiscard]] asio::awaitable<error_code> receive(zmq_message& into, std::chrono::steady_clock::time_point deadline);
 
-  /// Waits until there may be something for `try_receive`, or `has_notices`, or until `deadline`; takes nothing. Asks the transport once where
-  /// `receive` asks it twice, for who waits mostly in vain. Errors: `timed_out`, `cancelled`, `closed`. Lifetime and cancellation as `receive`.
+  /// Waits until there may be something for `try_receive`, or `has_notices`, or until `deadline`; takes nothing. Asks the transport once
+  /// where `receive` asks it twice, for who waits mostly in vain. Errors: `timed_out`, `cancelled`, `closed`. Lifetime and cancellation as
+  /// `receive`.
   [[nodiscard]] asio::awaitable<error_code> wait(std::chrono::steady_clock::time_point deadline);
 
   /// Hands a whole message to the socket if it can be queued now; else `would_block` and nothing was sent. The bytes are copied.
@@ -97,8 +98,8 @@ class zmq_socket {
   /// Waits until the message can be queued. Errors as `receive`.
   [[nodiscard]] asio::awaitable<error_code> send(std::span<const std::string_view> frames, std::chrono::steady_clock::time_point deadline);
 
-  /// With `watch_connection`: what the transport said so far. Reads the pending notices, which wait without a bound until then: ask whenever
-  /// `has_notices`. What a connection brought before its end is there to be received by the time the end is told.
+  /// With `watch_connection`: what the transport said so far. Reads the pending notices, which wait without a bound until then: ask
+  /// whenever `has_notices`. What a connection brought before its end is there to be received by the time the end is told.
   struct connection {
     bool connected = false;
     std::uint64_t connects = 0;  ///< completed handshakes
@@ -106,7 +107,8 @@ class zmq_socket {
     bool given_up = false;  ///< the transport will not connect again: the other side broke the protocol, or sent too large a frame
   };
   [[nodiscard]] connection poll_connection();
-  /// The transport has said something since `poll_connection`, of a connection or of nothing that matters. Known by the end of the next `wait`.
+  /// The transport has said something since `poll_connection`, of a connection or of nothing that matters. Known by the end of the next
+  /// `wait`.
   [[nodiscard]] bool has_notices() const noexcept;
   /// Whether `message`, just received, came over the same connection as the one this was asked about before. Where we connect, the notices
   /// tell that a connection has broken before a message of the next one arrives. False when it cannot be told.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t together = 16;  ///< lines of a burst that lie in one area, where it is asked for in areas
-constexpr std::size_t burst = 32;  // as many as the table of names asks for at once
+constexpr std::size_t burst = 32;     // as many as the table of names asks for at once
 constexpr int bursts = 10'000;
 constexpr std::uint64_t pause_ticks = 2'000;  ///< of other work before and after each burst, in which nothing is asked for
 

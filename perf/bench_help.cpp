@@ -170,8 +170,7 @@ std::string bench_help(bench_command command) {
       }
       return text + std::string(index_tail);
     }
-    case bench_command::index_table:
-      return std::string(table_help);
+    case bench_command::index_table: return std::string(table_help);
     case bench_command::ingest: {
       std::string text(ingest_head);
       std::size_t column = 0;
@@ -184,16 +183,11 @@ std::string bench_help(bench_command command) {
       }
       return text + std::string(ingest_tail);
     }
-    case bench_command::coordinator:
-      return std::string(coordinator_help);
-    case bench_command::exist:
-      return std::string(exist_help);
-    case bench_command::make:
-      return std::string(make_help);
-    case bench_command::help:
-      return std::string(program_help);
-    default:
-      return server_help(command);
+    case bench_command::coordinator: return std::string(coordinator_help);
+    case bench_command::exist: return std::string(exist_help);
+    case bench_command::make: return std::string(make_help);
+    case bench_command::help: return std::string(program_help);
+    default: return server_help(command);
   }
 }
 

@@ -116,20 +116,13 @@ The scale model: what one node carries and how many nodes a fleet needs.
 
 std::string server_help(bench_command command) {
   switch (command) {
-    case bench_command::codec:
-      return std::string(codec_help);
-    case bench_command::json:
-      return std::string(json_help);
-    case bench_command::http:
-      return std::string(http_help);
-    case bench_command::e2e:
-      return std::string(e2e_help);
-    case bench_command::soak:
-      return std::string(soak_help);
-    case bench_command::report:
-      return std::string(report_help);
-    default:
-      return {};
+    case bench_command::codec: return std::string(codec_help);
+    case bench_command::json: return std::string(json_help);
+    case bench_command::http: return std::string(http_help);
+    case bench_command::e2e: return std::string(e2e_help);
+    case bench_command::soak: return std::string(soak_help);
+    case bench_command::report: return std::string(report_help);
+    default: return {};
   }
 }
 

@@ -17,12 +17,9 @@ constexpr std::uint64_t rolling_seed = 0;
 
 std::unique_ptr<bench_traffic> traffic_of(const maker_plan& plan) {
   switch (plan.kind) {
-    case maker_kind::agents:
-      return make_agents(plan.agents, plan.seed);
-    case maker_kind::trace:
-      return make_trace(plan.trace, plan.seed);
-    case maker_kind::conversations:
-      break;
+    case maker_kind::agents: return make_agents(plan.agents, plan.seed);
+    case maker_kind::trace: return make_trace(plan.trace, plan.seed);
+    case maker_kind::conversations: break;
   }
   return make_conversations(plan.conversations, plan.seed);
 }

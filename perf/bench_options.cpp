@@ -85,8 +85,8 @@ void read_ingest(word_reader& words, ingest_plan& plan) {
         words.whole("--streams", plan.streams, 1, 1'024) || words.whole("--idle-streams", plan.idle_streams, 1, 4'096) ||
         words.whole("--idle-seconds", plan.idle_seconds, 1, 3'600) || words.whole("--cache-blocks", plan.cache_blocks, 1, 16'777'216) ||
         words.whole("--blocks", plan.blocks, 1, 100'000'000) || words.whole("--replay-batches", plan.replay_batches, 1, 1'000'000) ||
-        words.whole("--batch-weight", plan.batch_weight, 0, 1'000'000) ||
-        words.whole("--query-rate", plan.query_rate, 1, 100'000) || words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
+        words.whole("--batch-weight", plan.batch_weight, 0, 1'000'000) || words.whole("--query-rate", plan.query_rate, 1, 100'000) ||
+        words.whole("--high-water", plan.receive_high_water, 1, 10'000'000) ||
         words.choice("--transport", plan.is_transport_free, "lane", "free") ||
         words.whole("--reserve", plan.reserve_mib, 0, most_reserve_mib) || words.share("--quiet", plan.most_stolen) ||
         read_manner(words, plan);
@@ -204,44 +204,19 @@ bench_options parse_bench_options(const std::vector<std::string>& words) {
   const auto behind = std::span<const std::string>(words).subspan(is_make && words.size() > 1 ? 2 : 1);
   word_reader reader(behind, parsed.error);
   switch (parsed.command) {
-    case bench_command::index:
-      read_index(reader, parsed.index);
-      break;
-    case bench_command::index_table:
-      read_table(reader, parsed.table);
-      break;
-    case bench_command::ingest:
-      read_ingest(reader, parsed.ingest);
-      break;
-    case bench_command::codec:
-      read_micro(reader, parsed.micro, true);
-      break;
-    case bench_command::json:
-      read_micro(reader, parsed.micro, false);
-      break;
-    case bench_command::http:
-      read_http(reader, parsed.http);
-      break;
-    case bench_command::e2e:
-      read_e2e(reader, parsed.e2e);
-      break;
-    case bench_command::soak:
-      read_soak(reader, parsed.soak);
-      break;
-    case bench_command::report:
-      read_report(reader, parsed.report);
-      break;
-    case bench_command::coordinator:
-      read_coordinator(reader, parsed.coordinator);
-      break;
-    case bench_command::exist:
-      read_exist_plan(reader, parsed.exist);
-      break;
-    case bench_command::make:
-      read_make(reader, word(1), parsed.make);
-      break;
-    case bench_command::help:
-      break;
+    case bench_command::index: read_index(reader, parsed.index); break;
+    case bench_command::index_table: read_table(reader, parsed.table); break;
+    case bench_command::ingest: read_ingest(reader, parsed.ingest); break;
+    case bench_command::codec: read_micro(reader, parsed.micro, true); break;
+    case bench_command::json: read_micro(reader, parsed.micro, false); break;
+    case bench_command::http: read_http(reader, parsed.http); break;
+    case bench_command::e2e: read_e2e(reader, parsed.e2e); break;
+    case bench_command::soak: read_soak(reader, parsed.soak); break;
+    case bench_command::report: read_report(reader, parsed.report); break;
+    case bench_command::coordinator: read_coordinator(reader, parsed.coordinator); break;
+    case bench_command::exist: read_exist_plan(reader, parsed.exist); break;
+    case bench_command::make: read_make(reader, word(1), parsed.make); break;
+    case bench_command::help: break;
   }
   return parsed;
 }

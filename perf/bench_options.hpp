@@ -54,7 +54,7 @@ struct table_plan {
   std::uint32_t repeat = 5;
   double most_stolen = 1;         ///< share of the CPUs; a run that lost more is made again
   std::uint32_t reserve_mib = 0;  ///< memory that each run touches before it measures anything
-  bool with_reference = true;  ///< also the positional design
+  bool with_reference = true;     ///< also the positional design
 };
 
 /// `coordinator`: the fleet coordinator's tables, or the whole server over HTTP.
@@ -72,7 +72,7 @@ struct coordinator_plan {
 /// `exist`: probes for objects of stores.
 struct exist_plan {
   std::string mode = "all";
-  std::string program;                ///< the server; empty: the one of the same build
+  std::string program;  ///< the server; empty: the one of the same build
   std::uint32_t server_cpu = 0;
   std::uint32_t load_cpu = 1;
   std::uint64_t objects = 5'000'000;  ///< of mode memory

@@ -128,8 +128,7 @@ std::string bench_workload::cursor::skip(std::uint32_t workers) {
       head = 18;
       bytes_per_block = 16;
       break;
-    default:
-      return "its kind is " + std::to_string(static_cast<unsigned>(kind)) + "; 1 is a store, 2 a removal, 3 a query";
+    default: return "its kind is " + std::to_string(static_cast<unsigned>(kind)) + "; 1 is a store, 2 a removal, 3 a query";
   }
   if (rest_.size() < head) return cut(head);
   if (kind != bench_kind::query && read_at<std::uint32_t>(rest_, 1) >= workers) {
@@ -150,10 +149,8 @@ bool bench_workload::cursor::next(bench_op& into) {
   into.kind = static_cast<bench_kind>(kind);
   std::uint32_t count = 0;
   switch (into.kind) {
-    case bench_kind::query:
-      return take(count) && take_hashes(count, into.locals);
-    case bench_kind::remove:
-      return take(into.worker) && take(count) && take_hashes(count, into.names);
+    case bench_kind::query: return take(count) && take_hashes(count, into.locals);
+    case bench_kind::remove: return take(into.worker) && take(count) && take_hashes(count, into.names);
     case bench_kind::store: {
       std::uint64_t parent = 0;
       std::uint8_t has_parent = 0;

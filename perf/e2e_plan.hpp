@@ -26,7 +26,7 @@ struct e2e_plan {
 struct soak_plan {
   std::uint32_t minutes = 60;
   std::uint32_t seeds = 0;  ///< so many and then the end, whatever the minutes say; 0: as many as fit
-  std::uint64_t seed = 0;  ///< the first; 0: from the clock
+  std::uint64_t seed = 0;   ///< the first; 0: from the clock
   std::uint32_t fleets = 16;
   std::string program{};  ///< the server; empty: the one of the same build
 };

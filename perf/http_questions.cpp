@@ -90,14 +90,9 @@ std::vector<std::string> http_questions(const http_load_plan& plan, const http_w
   std::vector<std::string> made;
   for (const prompt& each : prompts_of(plan, workload)) {
     switch (workload.workload) {
-      case http_workload::by_hash:
-        made.push_back(by_hash(each));
-        break;
-      case http_workload::msgpack:
-        made.push_back(by_msgpack(each));
-        break;
-      default:
-        made.push_back(request_text("POST", "/query", listed("token_ids", each)));
+      case http_workload::by_hash: made.push_back(by_hash(each)); break;
+      case http_workload::msgpack: made.push_back(by_msgpack(each)); break;
+      default: made.push_back(request_text("POST", "/query", listed("token_ids", each)));
     }
   }
   return made;

@@ -56,8 +56,8 @@ struct ingest_plan {
   std::uint32_t reserve_mib = 0;         ///< memory that is touched before anything is measured
   std::uint32_t repeat = 1;
   double most_stolen = 1;  ///< share of the CPUs; what lost more is measured again
-  std::string out{};     ///< a page in Markdown; empty: none
-  std::string commit{};  ///< empty: ask git in the current folder
+  std::string out{};       ///< a page in Markdown; empty: none
+  std::string commit{};    ///< empty: ask git in the current folder
   bool as_json = false;
   bool with_yardstick = true;
 };

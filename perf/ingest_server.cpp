@@ -204,7 +204,7 @@ class discarding_server final : public ingest_server {
 }  // namespace
 
 std::unique_ptr<ingest_server> make_indexing_server(ingest_board& board, const ingest_side& side, int cpu, int own) {
-  net::set_heap_policy();  // as the service does
+  net::set_heap_policy();                    // as the service does
   if (!side.is_transport_free) pin_to(cpu);  // threads are where the thread is that starts them, libzmq's too
   return std::make_unique<indexing_server>(board, side, cpu, own);
 }

@@ -49,11 +49,8 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 int run_index(const index_plan& plan) {
-  bench_job job{.mode = plan.mode,
-                .file = nullptr,
-                .setup = plan.setup,
-                .with_yardstick = plan.with_yardstick,
-                .reserve_mib = plan.reserve_mib};
+  bench_job job{
+      .mode = plan.mode, .file = nullptr, .setup = plan.setup, .with_yardstick = plan.with_yardstick, .reserve_mib = plan.reserve_mib};
   std::optional<bench_workload> file;
   if (!plan.file.empty()) {
     auto opened = bench_workload::open(plan.file);
@@ -216,32 +213,19 @@ std::string spoken(char** words, int count) {
 
 int run_command(const bench_options& options, const std::string& command) {
   switch (options.command) {
-    case bench_command::index:
-      return run_index(options.index);
-    case bench_command::index_table:
-      return run_index_table(options.table);
-    case bench_command::codec:
-      return measure_and_print(options.micro, "codec", command, run_codec, codec_page, no_verdicts);
-    case bench_command::json:
-      return measure_and_print(options.micro, "json", command, run_json, json_page, no_verdicts);
-    case bench_command::ingest:
-      return measure_and_print(options.ingest, "ingest", command, run_ingest, ingest_page, ingest_verdicts);
-    case bench_command::http:
-      return measure_and_print(options.http, "http", command, run_http, http_page, http_verdicts);
-    case bench_command::e2e:
-      return measure_and_print(options.e2e, "e2e", command, run_e2e, e2e_page, no_verdicts);
-    case bench_command::soak:
-      return run_soaking(options.soak);
-    case bench_command::report:
-      return run_reporting(options.report, command);
-    case bench_command::coordinator:
-      return run_coordinator(options.coordinator);
-    case bench_command::exist:
-      return run_exist(options.exist);
-    case bench_command::make:
-      return run_make(options.make);
-    case bench_command::help:
-      break;
+    case bench_command::index: return run_index(options.index);
+    case bench_command::index_table: return run_index_table(options.table);
+    case bench_command::codec: return measure_and_print(options.micro, "codec", command, run_codec, codec_page, no_verdicts);
+    case bench_command::json: return measure_and_print(options.micro, "json", command, run_json, json_page, no_verdicts);
+    case bench_command::ingest: return measure_and_print(options.ingest, "ingest", command, run_ingest, ingest_page, ingest_verdicts);
+    case bench_command::http: return measure_and_print(options.http, "http", command, run_http, http_page, http_verdicts);
+    case bench_command::e2e: return measure_and_print(options.e2e, "e2e", command, run_e2e, e2e_page, no_verdicts);
+    case bench_command::soak: return run_soaking(options.soak);
+    case bench_command::report: return run_reporting(options.report, command);
+    case bench_command::coordinator: return run_coordinator(options.coordinator);
+    case bench_command::exist: return run_exist(options.exist);
+    case bench_command::make: return run_make(options.make);
+    case bench_command::help: break;
   }
   return print(options.help);
 }

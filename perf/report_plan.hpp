@@ -17,11 +17,11 @@ struct report_plan {
   std::string remark{};   ///< a sentence about the circumstances, on the page
   bool is_quick = false;  ///< everything small: to see that it works, not to believe it
   bool only_scale = false;
-  std::uint32_t cores = 32;                   ///< of a node of the scale model
-  std::uint32_t memory_gib = 128;             ///< of the same
-  std::uint32_t engine_blocks = 10'000;       ///< that an engine holds
-  std::uint32_t engine_events = 50;           ///< blocks per second, stored and removed
-  double engine_queries = 1;                  ///< per second
+  std::uint32_t cores = 32;                  ///< of a node of the scale model
+  std::uint32_t memory_gib = 128;            ///< of the same
+  std::uint32_t engine_blocks = 10'000;      ///< that an engine holds
+  std::uint32_t engine_events = 50;          ///< blocks per second, stored and removed
+  double engine_queries = 1;                 ///< per second
   std::uint64_t check_entries = 50'000'000;  ///< of the measured point that the model is held against
 };
 

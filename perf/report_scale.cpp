@@ -51,14 +51,10 @@ scale_costs costs_of(const bench_report& ingest, const bench_report& http, const
 
 std::string_view to_string(scale_limit limit) noexcept {
   switch (limit) {
-    case scale_limit::memory:
-      return "memory";
-    case scale_limit::events:
-      return "CPU for events";
-    case scale_limit::queries:
-      return "CPU for queries";
-    case scale_limit::streams:
-      return "workers of a partition";
+    case scale_limit::memory: return "memory";
+    case scale_limit::events: return "CPU for events";
+    case scale_limit::queries: return "CPU for queries";
+    case scale_limit::streams: return "workers of a partition";
   }
   return "";
 }

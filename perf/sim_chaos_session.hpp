@@ -20,10 +20,10 @@ namespace kvc::sim {
 struct chaos_request {
   std::string server_host = "127.0.0.1";
   std::uint16_t server_port = 13'333;
-  std::string engine_host = "127.0.0.1";  ///< where publishers listen, as the server reaches it
-  std::string run = "chaos";              ///< keeps this process's tenants apart from others'
+  std::string engine_host = "127.0.0.1";      ///< where publishers listen, as the server reaches it
+  std::string run = "chaos";                  ///< keeps this process's tenants apart from others'
   doubt_policy policy = doubt_policy::drops;  ///< the server's default
-  std::chrono::seconds patience{60};  ///< for the conductor to apply what was published; and for any other wait
+  std::chrono::seconds patience{60};          ///< for the conductor to apply what was published; and for any other wait
 };
 
 /// How a session ended.

@@ -82,8 +82,7 @@ asio::awaitable<std::string> demo_engine::stop() {
 }
 
 std::string demo_engine::example(const std::string& base) {
-  return "curl -s " + base +
-         R"(/query -d '{"model":"demo","block_size":4,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}')";
+  return "curl -s " + base + R"(/query -d '{"model":"demo","block_size":4,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}')";
 }
 
 }  // namespace kvc::sim

@@ -45,15 +45,11 @@ void mp_model::remove(const owned_object_key& key) {
 void mp_model::apply(const std::vector<mp_event>& events) {
   for (const mp_event& each : events) {
     switch (each.what) {
-      case mp_event::kind::store:
-        store(each.key, each.bytes);
-        break;
+      case mp_event::kind::store: store(each.key, each.bytes); break;
       case mp_event::kind::lookup:
         if (const auto known = places_.find(each.key); known != places_.end()) touch(known->second, each.key);
         break;
-      case mp_event::kind::remove:
-        remove(each.key);
-        break;
+      case mp_event::kind::remove: remove(each.key); break;
     }
   }
 }

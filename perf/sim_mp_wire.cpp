@@ -39,12 +39,9 @@ void write_key(net::answer_writer& out, const owned_object_key& key) {
 
 std::string_view word_of(mp_event::kind kind, mp_dialect dialect) {
   switch (kind) {
-    case mp_event::kind::store:
-      return "store";
-    case mp_event::kind::lookup:
-      return dialect == mp_dialect::quota ? "lookup" : "access";
-    case mp_event::kind::remove:
-      return "delete";
+    case mp_event::kind::store: return "store";
+    case mp_event::kind::lookup: return dialect == mp_dialect::quota ? "lookup" : "access";
+    case mp_event::kind::remove: return "delete";
   }
   return "";
 }

@@ -72,12 +72,9 @@ constexpr std::array switch_flags{
 
 std::string_view to_string(routing_kind kind) noexcept {
   switch (kind) {
-    case routing_kind::random:
-      return "random";
-    case routing_kind::round_robin:
-      return "round robin";
-    case routing_kind::conductor:
-      return "conductor";
+    case routing_kind::random: return "random";
+    case routing_kind::round_robin: return "round robin";
+    case routing_kind::conductor: return "conductor";
   }
   return "";
 }

@@ -47,9 +47,9 @@ struct options {
   std::string json_file;  ///< summary for programs; empty: none
   bool chaos = false;     ///< seeded fleets that go wrong instead of requests
   std::uint64_t chaos_seed = 1;
-  std::uint32_t chaos_seeds = 1;       ///< how many, from `chaos_seed` on, 1 .. 1,000,000
-  std::uint32_t minutes = 0;           ///< as many seeds as fit into these; 0: `chaos_seeds`
-  std::uint32_t watched_process = 0;   ///< whose memory must stay flat; 0: nobody's
+  std::uint32_t chaos_seeds = 1;      ///< how many, from `chaos_seed` on, 1 .. 1,000,000
+  std::uint32_t minutes = 0;          ///< as many seeds as fit into these; 0: `chaos_seeds`
+  std::uint32_t watched_process = 0;  ///< whose memory must stay flat; 0: nobody's
 };
 
 /// What the command line says.

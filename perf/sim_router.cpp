@@ -40,15 +40,9 @@ std::size_t router::choose(const turn& request, const std::vector<answer_row>* r
   }
   std::size_t chosen = 0;
   switch (kind_) {
-    case routing_kind::random:
-      chosen = dice_.below(static_cast<std::uint32_t>(waiting_.size()));
-      break;
-    case routing_kind::round_robin:
-      chosen = next_++ % waiting_.size();
-      break;
-    case routing_kind::conductor:
-      chosen = least_work(request, rows);
-      break;
+    case routing_kind::random: chosen = dice_.below(static_cast<std::uint32_t>(waiting_.size())); break;
+    case routing_kind::round_robin: chosen = next_++ % waiting_.size(); break;
+    case routing_kind::conductor: chosen = least_work(request, rows); break;
   }
   const std::uint64_t held = std::min<std::uint64_t>(told(chosen, rows), request.prompt_tokens);
   waiting_[chosen] += static_cast<double>(request.tokens.size() - held);

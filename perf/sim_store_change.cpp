@@ -5,12 +5,9 @@ namespace kvc::sim {
 std::string store_location(const store_replica& replica, std::string_view key) {
   const std::string host = "10.7.0." + std::to_string(replica.segment + 1);
   switch (replica.medium) {
-    case store_medium::memory:
-      return host + ":17812";
-    case store_medium::local_disk:
-      return host + ":50052";
-    case store_medium::disk:
-      break;
+    case store_medium::memory: return host + ":17812";
+    case store_medium::local_disk: return host + ":50052";
+    case store_medium::disk: break;
   }
   return "/mnt/kv/" + std::string(key);
 }

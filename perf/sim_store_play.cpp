@@ -115,12 +115,8 @@ void store_play::have_trouble() {
       for (const auto& each : world_.publishers) each->lose_next();
       break;
     case store_fault::segment:
-    case store_fault::client:
-      world_.storage.lose_segment(segment, fault == store_fault::client);
-      break;
-    default:
-      world_.storage.remove_all();
-      break;
+    case store_fault::client: world_.storage.lose_segment(segment, fault == store_fault::client); break;
+    default: world_.storage.remove_all(); break;
   }
   world_.tell();
 }

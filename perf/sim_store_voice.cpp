@@ -170,13 +170,10 @@ const store_stream_traits& traits_of(store_generation generation) noexcept {
 void append_events(const store_change& what, const store_speaker& who, std::vector<core::event>& out) {
   speech say(what, who, out);
   switch (who.generation) {
-    case store_generation::array:
-      return speak_array(what.what, say);
-    case store_generation::branch:
-      return speak_branch(what.what, say);
+    case store_generation::array: return speak_array(what.what, say);
+    case store_generation::branch: return speak_branch(what.what, say);
     case store_generation::master:
-    case store_generation::later:
-      return speak_master(what, say);
+    case store_generation::later: return speak_master(what, say);
   }
 }
 

@@ -42,9 +42,7 @@ struct scene {
   std::shared_ptr<asked_engine> engine = std::make_shared<asked_engine>();
   std::size_t objects = 0;
 
-  scene() : pool(test::master_of("store", "master", "m", 16), member(), on.catalog, {}) {
-    on.lanes.at(1).name_sources.push_back(engine);
-  }
+  scene() : pool(test::master_of("store", "master", "m", 16), member(), on.catalog, {}) { on.lanes.at(1).name_sources.push_back(engine); }
   static core::member member() {
     core::member who;
     who.id = core::worker_id{7};

@@ -1,5 +1,5 @@
-// Every allocation of a store or a removal fails in turn; then the worker is cleared, as a stream does with whatever was thrown, and nothing
-// may be left of it, nor may that take for ever. The same of a cycle of eviction, which the next one makes good.
+// Every allocation of a store or a removal fails in turn; then the worker is cleared, as a stream does with whatever was thrown, and
+// nothing may be left of it, nor may that take for ever. The same of a cycle of eviction, which the next one makes good.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -34,9 +34,9 @@ namespace {
 using namespace kvc;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-using kvc::test::watched_heap;
 using core::connection_state;
 using core::stream_state;
+using kvc::test::watched_heap;
 
 /// A fleet whose lanes the test's own thread runs.
 class stage {

@@ -76,16 +76,11 @@ class short_of_memory {
   void change() {
     switch (random_() % 6) {
       case 0:
-      case 1:
-        return store_or_remove();
-      case 2:
-        return publish_or_remove();
-      case 3:
-        return register_or_leave();
-      case 4:
-        return set_or_remove_quota();
-      default:
-        return hear();
+      case 1: return store_or_remove();
+      case 2: return publish_or_remove();
+      case 3: return register_or_leave();
+      case 4: return set_or_remove_quota();
+      default: return hear();
     }
   }
 

@@ -1,6 +1,3 @@
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
-#include <boost/test/unit_test.hpp>
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
@@ -9,6 +6,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "app/config_fields.hpp"
 #include "app/config_file.hpp"

@@ -124,21 +124,11 @@ class ill_will {
     for (std::size_t times = 1 + below(4); times > 0 && !text.empty(); --times) {
       const std::size_t at = below(text.size());
       switch (below(5)) {
-        case 0:
-          text.erase(at, 1 + below(20));
-          break;
-        case 1:
-          text.insert(at, pieces[below(pieces.size())]);
-          break;
-        case 2:
-          text[at] = static_cast<char>(below(256));
-          break;
-        case 3:
-          text.insert(at, text.substr(at, 1 + below(60)));
-          break;
-        default:
-          text.resize(at);
-          break;
+        case 0: text.erase(at, 1 + below(20)); break;
+        case 1: text.insert(at, pieces[below(pieces.size())]); break;
+        case 2: text[at] = static_cast<char>(below(256)); break;
+        case 3: text.insert(at, text.substr(at, 1 + below(60))); break;
+        default: text.resize(at); break;
       }
     }
     return text;

@@ -1,6 +1,7 @@
+#include "app/publishers.hpp"
+
 #include <boost/test/unit_test.hpp>
 
-#include "app/publishers.hpp"
 #include "tests/app/made_up_inputs.hpp"
 
 BOOST_AUTO_TEST_SUITE(publishers)

@@ -1,5 +1,3 @@
-#include <boost/test/unit_test.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -13,6 +11,7 @@
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "net/task_scope.hpp"
 #include "net/zmq_socket.hpp"

@@ -1,12 +1,13 @@
 #include "core/blend_table.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/blend_query.hpp"
 

@@ -1,12 +1,13 @@
 #include "core/block_hasher.hpp"
 
 #include <array>
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/hash_vectors.hpp"
 

@@ -1,11 +1,12 @@
 #include "core/catalog.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(catalog)
 
@@ -15,7 +16,9 @@ using namespace kvc::core;
 
 constexpr std::uint64_t seed = 1337;
 
-partition_key key_of(std::string model) { return {.tenant = "default", .model = std::move(model), .lora = "", .salt = "", .block_size = 16}; }
+partition_key key_of(std::string model) {
+  return {.tenant = "default", .model = std::move(model), .lora = "", .salt = "", .block_size = 16};
+}
 
 member worker(std::uint32_t id, std::string instance, std::uint32_t rank = 0, publisher_class kind = publisher_class::engine,
               bool shared = false) {
@@ -94,7 +97,8 @@ BOOST_AUTO_TEST_CASE(members_are_sorted_for_answers) {
   (void)all.join(key_of("m"), seed, worker(7, "a", 3));
   (void)all.join(key_of("m"), seed, worker(8, "a", 3, publisher_class::pool));
 
-  BOOST_TEST(ids(all.view().get()->find(key_of("m"))->members) == (std::vector<std::uint32_t>{7, 8, 6, 5}), boost::test_tools::per_element());
+  BOOST_TEST(ids(all.view().get()->find(key_of("m"))->members) == (std::vector<std::uint32_t>{7, 8, 6, 5}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_renamed_member_stands_where_its_new_name_belongs) {

@@ -1,11 +1,12 @@
 #include "core/cell_sweep.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/quiescence.hpp"
 #include "core/run_store.hpp"

@@ -1,9 +1,10 @@
 // Batches applied together come to what they come to one by one.
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <random>
 #include <span>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/applier_stream.hpp"
 

@@ -1,10 +1,11 @@
 // The applier across partitions and turns: scopes, clears, bounds, leaving.
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/applier_stream.hpp"
 
@@ -202,15 +203,14 @@ BOOST_AUTO_TEST_CASE(a_clear_takes_the_partitions_that_agree_with_what_it_names)
   };
   event_scope own = envelope("default", "m", "", "");
   own.block_size = block_size;
-  const std::vector<std::pair<event_scope, std::size_t>> left{
-      {envelope({}, "m", {}, {}), 1},  // base, adapter and the other tenant's go
-      {with_adapter(""), 1},           // all but the adapter's
-      {sql, 3},
-      {other_tenant, 3},
-      {envelope("default", {}, {}, {}), 1},
-      {envelope({}, "never seen", {}, {}), 4},
-      {of_size(64), 4},
-      {own, 3}};
+  const std::vector<std::pair<event_scope, std::size_t>> left{{envelope({}, "m", {}, {}), 1},  // base, adapter and the other tenant's go
+                                                              {with_adapter(""), 1},           // all but the adapter's
+                                                              {sql, 3},
+                                                              {other_tenant, 3},
+                                                              {envelope("default", {}, {}, {}), 1},
+                                                              {envelope({}, "never seen", {}, {}), 4},
+                                                              {of_size(64), 4},
+                                                              {own, 3}};
   for (const auto& [scope, names_left] : left) {
     const auto at = filled();
     at->clear(scope);

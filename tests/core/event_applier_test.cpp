@@ -1,8 +1,9 @@
 #include "core/event_applier.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/block_hasher.hpp"
 #include "tests/support/applier_stream.hpp"

@@ -1,12 +1,13 @@
 #include "core/evictor.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(evictors)

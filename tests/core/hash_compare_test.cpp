@@ -1,9 +1,10 @@
 #include "core/hash_compare.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(hash_compare)
 

@@ -1,9 +1,10 @@
 #include "core/incarnation_fence.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <random>
 #include <set>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(incarnation_fence_suite)

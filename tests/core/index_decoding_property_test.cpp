@@ -97,16 +97,16 @@ class decoding_fleet {
  private:
   static constexpr std::size_t room = 120;  ///< blocks of an engine's cache
   struct engine {
-    std::vector<local_hash> chain;    ///< of the request in hand
-    std::list<engine_hash> cached;    ///< least recently used first, a chain's end before its beginning
+    std::vector<local_hash> chain;  ///< of the request in hand
+    std::list<engine_hash> cached;  ///< least recently used first, a chain's end before its beginning
     std::map<engine_hash, std::list<engine_hash>::iterator> where;
   };
 
   static worker_id number_of(std::uint32_t engine) { return worker_id{engine + 1}; }
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
 
-  /// The names of a chain at every engine. From the 13th block on the letters 2 and 3 are one to the names, so that some name means two blocks,
-  /// and moves.
+  /// The names of a chain at every engine. From the 13th block on the letters 2 and 3 are one to the names, so that some name means two
+  /// blocks, and moves.
   std::vector<engine_hash> names_of(const std::vector<local_hash>& chain) {
     std::vector<local_hash> told = chain;
     for (std::size_t i = 12; i < told.size(); ++i) told[i] = local_hash{std::min<std::uint64_t>(told[i].get(), 2)};

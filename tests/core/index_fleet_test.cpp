@@ -1,8 +1,9 @@
 // Behaviour of several workers and partitions. Run for every index of index_suite.hpp.
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/index_suite.hpp"
 

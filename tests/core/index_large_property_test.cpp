@@ -62,15 +62,9 @@ std::string models_differ(std::uint64_t seed) {
     const random_step happened = random.next();
     const auto apply = [&](auto& model) {
       switch (happened.what) {
-        case random_step::kind::store:
-          model.store(who, happened.store);
-          break;
-        case random_step::kind::remove:
-          model.remove(who, happened.name, happened.medium, happened.from);
-          break;
-        case random_step::kind::clear:
-          model.clear(who, happened.which, happened.only);
-          break;
+        case random_step::kind::store: model.store(who, happened.store); break;
+        case random_step::kind::remove: model.remove(who, happened.name, happened.medium, happened.from); break;
+        case random_step::kind::clear: model.clear(who, happened.which, happened.only); break;
       }
     };
     apply(strict);

@@ -1,6 +1,7 @@
 // Behaviour of media: alone, together, placeholders, clears. Run for every index of index_suite.hpp.
-#include <boost/test/unit_test.hpp>
 #include <optional>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/index_suite.hpp"
 

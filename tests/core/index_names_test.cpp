@@ -1,6 +1,7 @@
 // Behaviour of names: twins, moves, copies, and the standard's. Run for every index of index_suite.hpp.
-#include <boost/test/unit_test.hpp>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/block_hasher.hpp"
 #include "tests/support/index_suite.hpp"

@@ -3,7 +3,6 @@
 // KVC_PROPERTY_STREAMS sets how many streams are run, KVC_PROPERTY_SEED the first seed.
 #include <algorithm>
 #include <array>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -13,6 +12,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/index_comparison.hpp"
 #include "tests/support/index_subjects.hpp"
@@ -121,8 +122,8 @@ class duel {
     expect(real_.names(who), model_.names(who), who, "names", out);
     expect(real_.orphans(who), model_.orphans(who), who, "orphans", out);
     for (const unsigned medium : {0U, 1U, 2U, 5U}) {
-      expect(real_.held_on(who, medium_id{static_cast<std::uint8_t>(medium)}), model_.held_on(who, medium_id{static_cast<std::uint8_t>(medium)}),
-             who, "held", out);
+      expect(real_.held_on(who, medium_id{static_cast<std::uint8_t>(medium)}),
+             model_.held_on(who, medium_id{static_cast<std::uint8_t>(medium)}), who, "held", out);
     }
   }
 

@@ -1,9 +1,10 @@
 // How the index keeps trunks whole: chains that many workers take further, each leaving them somewhere.
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/catalog.hpp"
 #include "core/quiescence.hpp"
@@ -24,7 +25,8 @@ struct fleet {
   std::vector<std::unique_ptr<real_worker>> workers;
 
   explicit fleet(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) workers.push_back(std::make_unique<real_worker>(worker_id{i + 1}, worker_traits{}, catalog, lane));
+    for (std::uint32_t i = 0; i < count; ++i)
+      workers.push_back(std::make_unique<real_worker>(worker_id{i + 1}, worker_traits{}, catalog, lane));
   }
   /// The trunk's blocks up to `end`, then `own` blocks of the worker's own behind them.
   void store(std::uint32_t worker, std::uint64_t end, std::uint64_t own) {
@@ -45,9 +47,7 @@ struct fleet {
   }
   static std::uint64_t own_name(std::uint32_t worker, std::uint64_t at) { return (worker + 1) * std::uint64_t{10'000'000} + at; }
 
-  [[nodiscard]] const prefix_index& index() const {
-    return catalog.view().get()->find(partition_number(0))->partition->index();
-  }
+  [[nodiscard]] const prefix_index& index() const { return catalog.view().get()->find(partition_number(0))->partition->index(); }
   [[nodiscard]] std::uint32_t depth(std::uint32_t worker, const std::vector<local_hash>& query) const {
     match_result answer;
     index().match(query, {}, answer);

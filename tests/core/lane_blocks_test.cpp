@@ -2,13 +2,14 @@
 #include "core/lane_blocks.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/arena.hpp"
 #include "core/catalog.hpp"
@@ -201,7 +202,8 @@ BOOST_AUTO_TEST_CASE(clearing_takes_no_more_names_per_call_than_allowed) {
   apply_tally pieces;
   kvc::core::lane_blocks blocks({.worker = worker_id{2}});
   store_command command;
-  command.home = *catalog.join(kvc::test::partition_number(0), kvc::test::test_seed, {.id = worker_id{2}, .key = shared_key({}), .shared_pool = false, .status = nullptr, .media_seen = nullptr});
+  command.home = *catalog.join(kvc::test::partition_number(0), kvc::test::test_seed,
+                               {.id = worker_id{2}, .key = shared_key({}), .shared_pool = false, .status = nullptr, .media_seen = nullptr});
   const auto named = names({1, 2, 3, 4, 5});
   const std::vector<local_hash> content(5, local_hash{4});
   command.names = named;
@@ -333,7 +335,15 @@ BOOST_AUTO_TEST_CASE(a_clear_gives_back_what_was_kept_for_each_run) {
 
 BOOST_AUTO_TEST_CASE(tallies_add_up) {
   // Every field, so that none is forgotten when one is added.
-  const apply_tally some{.stored = 1, .repeated = 2, .moved = 3, .removed = 4, .unknown_removals = 5, .orphaned = 6, .joined = 7, .dropped_orphans = 8, .skipped = 9};
+  const apply_tally some{.stored = 1,
+                         .repeated = 2,
+                         .moved = 3,
+                         .removed = 4,
+                         .unknown_removals = 5,
+                         .orphaned = 6,
+                         .joined = 7,
+                         .dropped_orphans = 8,
+                         .skipped = 9};
   apply_tally sum = some;
   sum.add(some);
 

@@ -32,7 +32,8 @@ struct small_fleet {
       for (std::uint32_t rank = 0; rank < ranks[i]; ++rank) {
         member each;
         each.id = worker_id{static_cast<std::uint32_t>(1'000 - members.size())};  // not in the order of the names
-        each.key = shared_key({.tenant = "default", .instance = std::string(1, static_cast<char>('a' + i)), .rank = dp_rank{rank}, .kind = {}});
+        each.key =
+            shared_key({.tenant = "default", .instance = std::string(1, static_cast<char>('a' + i)), .rank = dp_rank{rank}, .kind = {}});
         BOOST_REQUIRE(slots.take(each.id, medium_id::gpu) == members.size());
         members.push_back(each);
       }

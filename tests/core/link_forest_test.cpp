@@ -1,10 +1,11 @@
 // Trees of which anything may be asked and moved: against a walk along parents, and how long a way may be.
+#include "core/link_forest.hpp"
+
 #include <map>
 #include <random>
 
 #include <boost/test/unit_test.hpp>
 
-#include "core/link_forest.hpp"
 #include "tests/support/setting.hpp"
 
 namespace kvc::test {

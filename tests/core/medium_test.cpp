@@ -1,8 +1,9 @@
 #include "core/medium.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <string>
 #include <string_view>
+
+#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(medium)
 
@@ -10,7 +11,9 @@ namespace {
 
 using namespace kvc::core;
 
-unsigned number(medium_id medium) { return static_cast<unsigned>(medium); }
+unsigned number(medium_id medium) {
+  return static_cast<unsigned>(medium);
+}
 
 BOOST_AUTO_TEST_CASE(known_spellings_are_folded) {
   // Engines disagree on words and case for the same tier.

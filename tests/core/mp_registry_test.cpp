@@ -1,7 +1,6 @@
 #include "core/mp_registry.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -9,6 +8,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(mp_registry_suite)

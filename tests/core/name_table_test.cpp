@@ -1,5 +1,4 @@
 #include "core/name_table.hpp"
-#include "core/spread.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+
+#include "core/spread.hpp"
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(name_table)

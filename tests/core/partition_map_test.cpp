@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_is_not_found) {
   all.erase(key_of(1));
   for (std::uint32_t i = 0; i < 200; i += 2) all.set(view_of(std::make_shared<partition>(key_of(i), 7)));
   for (std::uint32_t i = 1; i < 200; i += 2) BOOST_TEST((all.find(key_of(i)) == all.end()));
-  BOOST_TEST((all.find({.tenant = "", .model = "", .lora = "", .salt = "", .block_size = 0}) == all.end()));    // before the first
+  BOOST_TEST((all.find({.tenant = "", .model = "", .lora = "", .salt = "", .block_size = 0}) == all.end()));   // before the first
   BOOST_TEST((all.find({.tenant = "z", .model = "", .lora = "", .salt = "", .block_size = 0}) == all.end()));  // behind the last
   BOOST_CHECK_THROW((void)all.at(key_of(1)), std::out_of_range);
   BOOST_TEST((all.at(key_of(2))->partition->key() == key_of(2)));

@@ -1,9 +1,10 @@
 #include "core/prefix_index.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/block_hasher.hpp"
 

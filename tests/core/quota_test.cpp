@@ -1,8 +1,9 @@
 #include "core/quota.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(quota)

@@ -284,7 +284,8 @@ std::uint64_t evict_half(page_stream& at, std::mt19937_64& random) {
     std::size_t left = 0;
     do {
       left = 1 + random() % 4;
-    } while (!at.applier->evict_some(*pass, left, [] {}, at.tally));
+    } while (!at.applier->evict_some(
+        *pass, left, [] {}, at.tally));
     (void)budget.finish(0, *pass);
   }
   return at.tally.removed + at.tally.dropped_orphans - before;

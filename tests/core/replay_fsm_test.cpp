@@ -1,11 +1,12 @@
 #include "core/replay_fsm.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <ostream>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(replay_fsms)
 
@@ -130,10 +131,21 @@ BOOST_AUTO_TEST_CASE(a_publisher_that_brings_nothing_is_given_up) {
       {"stops answering: what stands behind is asked for, up to the last one", 1, 4, {{{1}, false}}, {1}, {1, 2, 2, 2, 3, 4}, {2, 4}},
       {"stops answering: three are left out at most", 1, 9, {{{1}, false}}, {1}, {1, 2, 2, 2, 3, 4, 5}, {2, 9}},
       {"stops answering before the last one", 1, 2, {{{1}, false}}, {1}, {1, 2, 2, 2}, {2, 2}},
-      {"one batch per answer, then silence each time", 1, 4, {{{1}, false}, silence, {{2}, false}, silence, {{3}, false}, silence, {{4}}},
-       {1, 2, 3, 4}, {1, 2, 2, 3, 3, 4, 4}, {}},
+      {"one batch per answer, then silence each time",
+       1,
+       4,
+       {{{1}, false}, silence, {{2}, false}, silence, {{3}, false}, silence, {{4}}},
+       {1, 2, 3, 4},
+       {1, 2, 2, 3, 3, 4, 4},
+       {}},
       {"only older batches, for ever", 5, 6, {{{1, 2}, false}, {{1, 2}, false}, {{1, 2}, false}}, {}, {5, 5, 5, 6}, {5, 6}},
-      {"older batches, then behind the hole: no proof until tried enough", 5, 7, {{{3, 4, 7}}, {{3, 4, 7}}, {{3, 4, 7}}}, {7}, {5, 5, 5}, {5, 6}},
+      {"older batches, then behind the hole: no proof until tried enough",
+       5,
+       7,
+       {{{3, 4, 7}}, {{3, 4, 7}}, {{3, 4, 7}}},
+       {7},
+       {5, 5, 5},
+       {5, 6}},
   };
   for (const row& each : rows) check(each);
 }
@@ -188,11 +200,21 @@ BOOST_AUTO_TEST_CASE(batches_that_cannot_be_transported_cost_no_other) {
   const std::vector<row> rows{
       {"in the middle of a gap", 1, 4, {{{1}, false}, silence, silence, silence, {{3, 4}}}, {1, 3, 4}, {1, 2, 2, 2, 3}, {2, 2}},
       {"without an end", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{2, 3}}, {{}}}, {0, 2, 3}, {0, 1, 1, 1, 2, 4}, {1, 1}},
-      {"two of them", 1, 5, {{{1}, false}, silence, silence, silence, {{3}, false}, silence, silence, silence, {{5}}}, {1, 3, 5},
-       {1, 2, 2, 2, 3, 4, 4, 4, 5}, {2, 2, 4, 4}},
+      {"two of them",
+       1,
+       5,
+       {{{1}, false}, silence, silence, silence, {{3}, false}, silence, silence, silence, {{5}}},
+       {1, 3, 5},
+       {1, 2, 2, 2, 3, 4, 4, 4, 5},
+       {2, 2, 4, 4}},
       {"two in a row", 1, 5, {{{1}, false}, silence, silence, silence, silence, {{4, 5}}}, {1, 4, 5}, {1, 2, 2, 2, 3, 4}, {2, 3}},
-      {"three in a row, and one that is gone", 1, 6, {{{1}, false}, silence, silence, silence, silence, silence, {{6}}}, {1, 6},
-       {1, 2, 2, 2, 3, 4, 5}, {2, 5}},
+      {"three in a row, and one that is gone",
+       1,
+       6,
+       {{{1}, false}, silence, silence, silence, silence, silence, {{6}}},
+       {1, 6},
+       {1, 2, 2, 2, 3, 4, 5},
+       {2, 5}},
       {"it is the last one there is", 0, std::nullopt, {{{0}, false}, silence, silence, silence, {{}}}, {0}, {0, 1, 1, 1, 2}, {}},
       {"nothing has come before", 1, 4, {silence, silence, silence, {{3, 4}}}, {}, {1, 1, 1}, {1, 4}},
   };

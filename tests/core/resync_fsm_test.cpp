@@ -1,6 +1,5 @@
 #include "core/resync_fsm.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -9,6 +8,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(resync)

@@ -1,12 +1,9 @@
 #include "core/run_finder.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -14,9 +11,12 @@
 #include <new>
 #include <random>
 #include <set>
+#include <sys/mman.h>
 #include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/quiescence.hpp"
 #include "core/run.hpp"

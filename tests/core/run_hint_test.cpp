@@ -1,13 +1,13 @@
 #include "core/run_hint.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <sys/mman.h>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/quiescence.hpp"
 #include "core/run_store.hpp"

@@ -1,13 +1,14 @@
 #include "core/run_store.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <initializer_list>
 #include <random>
 #include <span>
 #include <thread>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/block_hasher.hpp"
 #include "core/quiescence.hpp"

@@ -1,10 +1,11 @@
 #include "core/seqno_watch.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace kvc::test {
 BOOST_AUTO_TEST_SUITE(seqno_watch_suite)

@@ -1,11 +1,12 @@
 // The parts of core that are too small for a file of tests each: published, counters, registration, match, states, errors, lanes.
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/counters.hpp"
 #include "core/errc.hpp"
@@ -115,8 +116,9 @@ BOOST_AUTO_TEST_SUITE(registration)
 BOOST_AUTO_TEST_CASE(publisher_types_are_read_in_any_case) {
   // Clients spell them as their engines do.
   const std::vector<std::pair<std::string_view, publisher_type>> words{
-      {"vLLM", publisher_type::vllm},           {"VLLM", publisher_type::vllm},         {"SGLang", publisher_type::sglang},
-      {"TensorRT-LLM", publisher_type::tensorrt_llm}, {"trtllm", publisher_type::tensorrt_llm}, {"Mooncake", publisher_type::mooncake},
+      {"vLLM", publisher_type::vllm},           {"VLLM", publisher_type::vllm},
+      {"SGLang", publisher_type::sglang},       {"TensorRT-LLM", publisher_type::tensorrt_llm},
+      {"trtllm", publisher_type::tensorrt_llm}, {"Mooncake", publisher_type::mooncake},
       {"standard", publisher_type::standard},   {"auto", publisher_type::automatic}};
   for (const auto& [word, type] : words) {
     bool known = false;

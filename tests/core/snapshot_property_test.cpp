@@ -46,15 +46,9 @@ class relay {
   /// Applies a step to either or both.
   static void apply(auto& to, worker_id who, const random_step& happened) {
     switch (happened.what) {
-      case random_step::kind::store:
-        to.store(who, happened.store);
-        break;
-      case random_step::kind::remove:
-        to.remove(who, happened.name, happened.medium, happened.from);
-        break;
-      case random_step::kind::clear:
-        to.clear(who, happened.which, happened.only, happened.budget);
-        break;
+      case random_step::kind::store: to.store(who, happened.store); break;
+      case random_step::kind::remove: to.remove(who, happened.name, happened.medium, happened.from); break;
+      case random_step::kind::clear: to.clear(who, happened.which, happened.only, happened.budget); break;
     }
   }
   void step() {
@@ -134,8 +128,8 @@ class relay {
  private:
   [[nodiscard]] worker_id any_worker() { return worker_id{1 + static_cast<std::uint32_t>(random_.below(traits_.size()))}; }
 
-  /// A step whose effect does not depend on what was there before: only such a tail may be replayed over a dump that has part of it. Names that
-  /// mean several blocks are left out, since what they mean in between decides where orphans go.
+  /// A step whose effect does not depend on what was there before: only such a tail may be replayed over a dump that has part of it. Names
+  /// that mean several blocks are left out, since what they mean in between decides where orphans go.
   [[nodiscard]] random_step rooted_step() {
     for (;;) {
       const random_step made = random_.next();

@@ -1,7 +1,8 @@
 #include "core/stream_cursor.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
+
+#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(stream_cursors)
 

@@ -56,22 +56,14 @@ struct driven {
           queue.pop_front();
           machine.on_live(seqno{in_hand[0].number}, bytes_of(in_hand[0].bytes), now);
           break;
-        case step::apply_live:
-          apply(now);
-          break;
+        case step::apply_live: apply(now); break;
         case step::request:
           asked_for = machine.request_from().get();
           machine.on_requested(random() % 8 != 0, now);
           break;
-        case step::read_reply:
-          reply(from, random, now);
-          break;
-        case step::apply_reply:
-          machine.on_applied({.is_readable = !from.spoils(asked_for - 1)}, now);
-          break;
-        case step::forget:
-          machine.on_forgotten(now);
-          break;
+        case step::read_reply: reply(from, random, now); break;
+        case step::apply_reply: machine.on_applied({.is_readable = !from.spoils(asked_for - 1)}, now); break;
+        case step::forget: machine.on_forgotten(now); break;
       }
     }
     BOOST_ERROR("the machine never comes to rest");
@@ -129,7 +121,7 @@ struct story {
     const std::uint64_t come = below(9);
     for (std::uint64_t i = 0; i < come; ++i) {
       const std::uint64_t how = below(24);
-      if (how == 0) ++source.next;                                             // dropped on the way
+      if (how == 0) ++source.next;                                                                  // dropped on the way
       const std::uint64_t number = how == 1 && source.next != 0 ? source.next - 1 : source.next++;  // or twice
       for (driven* each : all) each->queue.push_back({number, source.bytes(number), source.spoils(number), source.clears(number)});
     }
@@ -197,8 +189,8 @@ BOOST_AUTO_TEST_CASE(nothing_follows_where_something_else_may_come_first) {
   BOOST_TEST(takes({"connected", "live 0"}));
   BOOST_TEST(!takes({"connected"}));
   BOOST_TEST(!takes({"connected", "live 0", "applied"}));
-  BOOST_TEST(!takes({"connected", "live 0", "applied", "live 2"}));                // the gap first
-  BOOST_TEST(!takes({"connected", "live 0", "applied", "broken", "live 1"}));      // what comes after it may be another publisher's
+  BOOST_TEST(!takes({"connected", "live 0", "applied", "live 2"}));            // the gap first
+  BOOST_TEST(!takes({"connected", "live 0", "applied", "broken", "live 1"}));  // what comes after it may be another publisher's
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,8 +44,7 @@ struct deceived {
   void settle() {
     for (int guard = 0; guard < 10'000; ++guard) {
       switch (under_test.machine.next()) {
-        case step::listen:
-          return;
+        case step::listen: return;
         case step::apply_live:
           held.push_back(under_test.live_bytes);
           under_test.tell("applied");
@@ -206,10 +205,8 @@ BOOST_AUTO_TEST_CASE(a_live_batch_is_not_dropped_for_its_number_alone) {
                                            {"reply 19 other", "listen, recovering"},
                                            {"live 2", "request 2, recovering"}}));
   check("it shows the same one: old, and so is the next", quick(),
-        then(joined_by_silence(""), {{"live 2", "request 2, whole"},
-                                     {"sent", "read_reply, whole"},
-                                     {"reply 2", "listen, whole"},
-                                     {"live 3", "listen, whole"}}));
+        then(joined_by_silence(""),
+             {{"live 2", "request 2, whole"}, {"sent", "read_reply, whole"}, {"reply 2", "listen, whole"}, {"live 3", "listen, whole"}}));
   check("it was spoilt on the way, and a replay had brought it whole", quick(),
         then(joined_by_silence(""), {{"live 10 spoilt", "apply_live, recovering"}, {"unreadable", "listen, whole"}}));
   check("nobody answers: asked as often as for anything else", quick(),
@@ -221,10 +218,8 @@ BOOST_AUTO_TEST_CASE(a_live_batch_is_not_dropped_for_its_number_alone) {
                                      {"live 3", "listen, whole"}}));
   for (const char* nothing : {"end", "reply 3"}) {
     check("it no longer has it: nothing tells, and it is not asked for each", quick(),
-          then(joined_by_silence(""), {{"live 2", "request 2, whole"},
-                                       {"sent", "read_reply, whole"},
-                                       {nothing, "listen, whole"},
-                                       {"live 3", "listen, whole"}}));
+          then(joined_by_silence(""),
+               {{"live 2", "request 2, whole"}, {"sent", "read_reply, whole"}, {nothing, "listen, whole"}, {"live 3", "listen, whole"}}));
   }
 }
 

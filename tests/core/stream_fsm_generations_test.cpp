@@ -169,8 +169,9 @@ BOOST_AUTO_TEST_CASE(who_comes_back_and_cannot_prove_itself_is_doubted) {
                    {"applied", "listen, whole"}}));
   check("nor in the moment between the last that is known of the connection and its end", slow,
         after_two({{"pass 30", "listen, whole"}, {"stood 0", "listen, whole"}, {"back", "listen, recovering"}}));
-  check("what is known of it must have been before its end", slow,
-        after_two({{"broken", "listen, whole"}, {"pass 30", "listen, whole"}, {"stood 1", "listen, whole"}, {"back", "forget, incomplete"}}));
+  check(
+      "what is known of it must have been before its end", slow,
+      after_two({{"broken", "listen, whole"}, {"pass 30", "listen, whole"}, {"stood 1", "listen, whole"}, {"back", "forget, incomplete"}}));
   check("it is known to stand, whoever looked later", slow,
         after_two(
             {{"pass 30", "listen, whole"}, {"stood 0", "listen, whole"}, {"stood 20", "listen, whole"}, {"back", "listen, recovering"}}));

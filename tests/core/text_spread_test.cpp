@@ -2,12 +2,13 @@
 
 #include <array>
 #include <bit>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/mixed_bits.hpp"
 #include "core/mp_registry.hpp"

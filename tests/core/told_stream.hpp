@@ -27,18 +27,12 @@ struct line {
 
 inline std::string_view word(step which) {
   switch (which) {
-    case step::listen:
-      return "listen";
-    case step::apply_live:
-      return "apply_live";
-    case step::request:
-      return "request";
-    case step::read_reply:
-      return "read_reply";
-    case step::apply_reply:
-      return "apply_reply";
-    case step::forget:
-      return "forget";
+    case step::listen: return "listen";
+    case step::apply_live: return "apply_live";
+    case step::request: return "request";
+    case step::read_reply: return "read_reply";
+    case step::apply_reply: return "apply_reply";
+    case step::forget: return "forget";
   }
   return "?";
 }

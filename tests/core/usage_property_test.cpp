@@ -2,7 +2,6 @@
 //
 // KVC_PROPERTY_STREAMS sets how many lives are run, KVC_PROPERTY_SEED the first seed.
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/evictor.hpp"
 #include "core/quota.hpp"
@@ -169,15 +170,9 @@ class duel {
 
   void answer(std::uint32_t piece) {
     switch (dice_.below(3)) {
-      case 0:
-        planner_->failed(piece);
-        return model_.fail(piece);
-      case 1:
-        planner_->refused(piece);
-        return model_.refuse(piece);
-      default:
-        planner_->accepted(piece);
-        return model_.accept(piece);
+      case 0: planner_->failed(piece); return model_.fail(piece);
+      case 1: planner_->refused(piece); return model_.refuse(piece);
+      default: planner_->accepted(piece); return model_.accept(piece);
     }
   }
 

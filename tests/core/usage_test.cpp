@@ -1,10 +1,11 @@
 #include "core/usage.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/usage_listing.hpp"
 

@@ -50,9 +50,7 @@ struct dump_fixture : test::api_fixture {
   }
 
   /// Runs the publishers until `holds`; false after 20 s.
-  bool eventually(const std::function<bool()>& holds) {
-    return kvc::test::run_until(context, holds);
-  }
+  bool eventually(const std::function<bool()>& holds) { return kvc::test::run_until(context, holds); }
 
   raw_answer compact(const std::string& target) { return get(target, {{"Accept", "application/msgpack"}}); }
 };

@@ -42,8 +42,7 @@ class random_fleet {
     for (std::size_t i = 0; i < instances; ++i) {
       for (std::uint32_t rank = 0; rank <= below(3); ++rank) {
         core::member each;
-        each.key = core::shared_key(
-            {.tenant = "default", .instance = "i" + std::to_string(i), .rank = core::dp_rank{rank}, .kind = {}});
+        each.key = core::shared_key({.tenant = "default", .instance = "i" + std::to_string(i), .rank = core::dp_rank{rank}, .kind = {}});
         each.media_seen = std::make_shared<std::atomic<core::media_mask>>(core::mask_of(core::medium_id::gpu));
         members.push_back(each);
       }

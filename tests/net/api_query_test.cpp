@@ -233,7 +233,8 @@ BOOST_AUTO_TEST_CASE(keeps_partitions_apart) {
   const auto prompt = ten_blocks();
   service.hold(service.find_member("a"), prompt, 0, 3);
 
-  for (const std::string more : {R"(,"tenant_id":"other")", R"(,"lora_name":"x")", R"(,"cache_salt":"x")", R"(,"block_size":8)", R"(,"model":"n")"}) {
+  for (const std::string more :
+       {R"(,"tenant_id":"other")", R"(,"lora_name":"x")", R"(,"cache_salt":"x")", R"(,"block_size":8)", R"(,"model":"n")"}) {
     BOOST_TEST(service.post("/query", query_for(prompt, more)).body == "{}", more);
   }
   BOOST_TEST(service.post("/query", query_for(prompt, R"(,"tenant_id":"other","instance_id":"a")")).body ==

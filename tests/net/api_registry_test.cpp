@@ -1,10 +1,11 @@
 // Registration and inspection over HTTP.
 #include <atomic>
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "net/http_router.hpp"
 #include "net/request_document.hpp"
@@ -41,7 +42,9 @@ constexpr std::string_view seed_unregistration = R"({
 "dp_rank": 0
 })";
 
-bool has(const raw_answer& answer, std::string_view text) { return answer.body.find(text) != std::string::npos; }
+bool has(const raw_answer& answer, std::string_view text) {
+  return answer.body.find(text) != std::string::npos;
+}
 
 }  // namespace
 
@@ -51,12 +54,14 @@ BOOST_AUTO_TEST_CASE(registers_and_unregisters_as_the_seed_shows) {
 
   BOOST_TEST(service.post("/register", seed_registration).body ==
              R"({"status":"registered successfully","instance_id":"vllm-prefill-node1","changed":true,"replaced":false})");
-  BOOST_TEST(service.post("/query", R"({"model":"deepseek","lora_name":"sql-adapter","token_ids":[101,15,100,55,89],"tenant_id":"default",
-    "instance_id":"vllm-prefill-node1","block_size":64,"cache_salt":"w8a8"})").body ==
-             R"({"default":{"vllm-prefill-node1":{"longest_matched":0,"GPU":0,"DP":{},"CPU":0,"DISK":0}}})");
-  BOOST_TEST(service.post("/query_by_hash", R"({"model":"deepseek","lora_name":"sql-adapter","seq_hashes":[1234567890,9876543210],
-    "tenant_id":"default","instance_id":"vllm-prefill-node1","block_size":128,"cache_salt":"w8a8"})").body ==
-             R"({"default":{"vllm-prefill-node1":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}})");
+  BOOST_TEST(service
+                 .post("/query", R"({"model":"deepseek","lora_name":"sql-adapter","token_ids":[101,15,100,55,89],"tenant_id":"default",
+    "instance_id":"vllm-prefill-node1","block_size":64,"cache_salt":"w8a8"})")
+                 .body == R"({"default":{"vllm-prefill-node1":{"longest_matched":0,"GPU":0,"DP":{},"CPU":0,"DISK":0}}})");
+  BOOST_TEST(service
+                 .post("/query_by_hash", R"({"model":"deepseek","lora_name":"sql-adapter","seq_hashes":[1234567890,9876543210],
+    "tenant_id":"default","instance_id":"vllm-prefill-node1","block_size":128,"cache_salt":"w8a8"})")
+                 .body == R"({"default":{"vllm-prefill-node1":{"longest_matched":0,"GPU":0,"DP":{"0":0},"CPU":0,"DISK":0}}})");
   BOOST_TEST(service.post("/unregister", seed_unregistration).body ==
              R"({"status":"unregistered successfully","removed_instances":["vllm-prefill-node1|default|0"]})");
   const raw_answer again = service.post("/unregister", seed_unregistration);

@@ -83,8 +83,7 @@ BOOST_AUTO_TEST_CASE(an_answer_does_not_wait_for_what_is_queued_behind_it) {
     first_is_taken.set_value();
   };
   const auto ask_last = [&]() -> asio::awaitable<void> {
-    was_taken_before =
-        co_await beside.run([&] { return first_is_taken.get_future().wait_for(patience) == std::future_status::ready; });
+    was_taken_before = co_await beside.run([&] { return first_is_taken.get_future().wait_for(patience) == std::future_status::ready; });
   };
   asio::co_spawn(lane, ask_first(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });
   asio::co_spawn(lane, ask_last(), [](const std::exception_ptr& failed) { BOOST_TEST(!failed); });

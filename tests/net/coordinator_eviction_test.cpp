@@ -184,14 +184,10 @@ BOOST_AUTO_TEST_CASE(what_failed_is_sent_again) {
   std::atomic<int> asked = 0;
   stub_mp_server server([&](const stub_mp_server::asked&) -> stub_mp_server::told {
     switch (asked++) {
-      case 0:
-        return {503, R"({"detail":"busy"})"};
-      case 1:
-        return {200, R"({"deleted":0,"skipped":0,"ok":false,"error":"the adapter failed"})"};
-      case 2:
-        return {302, ""};
-      default:
-        return {200, R"({"deleted":1,"skipped":0,"ok":true})"};
+      case 0: return {503, R"({"detail":"busy"})"};
+      case 1: return {200, R"({"deleted":0,"skipped":0,"ok":false,"error":"the adapter failed"})"};
+      case 2: return {302, ""};
+      default: return {200, R"({"deleted":1,"skipped":0,"ok":true})"};
     }
   });
   service.join("a", server.port());

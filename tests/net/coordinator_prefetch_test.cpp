@@ -152,9 +152,9 @@ BOOST_AUTO_TEST_CASE(what_a_submission_was_read_from_is_gone_while_the_call_wait
     const net::http_plan plan = service.coordinator.plan(request);
     auto answer = asio::co_spawn(here.context, service.coordinator.answer(here, request, plan), asio::use_future);
     const std::string relayed = server.wait_for(++asked).back().body;
-    BOOST_TEST((boost::json::parse(relayed) ==
-                boost::json::parse(R"({"model_name":"m","world_size":2,"token_ids":[1,2,-3],"cache_salt":"s"})")),
-               relayed);
+    BOOST_TEST(
+        (boost::json::parse(relayed) == boost::json::parse(R"({"model_name":"m","world_size":2,"token_ids":[1,2,-3],"cache_salt":"s"})")),
+        relayed);
     const std::size_t kept = asio::post(here.context, asio::use_future([&] { return body.capacity(); })).get();
     BOOST_TEST(kept == std::string().capacity());
     server.resume();

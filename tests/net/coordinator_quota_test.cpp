@@ -241,12 +241,12 @@ BOOST_AUTO_TEST_CASE(a_quota_file_that_cannot_be_understood_stops_the_start) {
   const temporary_folder folder;
   coordinator_options options;
   options.coordinator.quota_file = (folder.path() / "quotas.json").string();
-  for (const char* text : {"", "{", "[]", R"({"default_limit_gb":0})", R"({"default_limit_gb":-1,"quotas":[]})",
-                           R"({"default_limit_gb":0,"quotas":[{"cache_salt":1,"limit_gb":1}]})",
-                           R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":"NaN"}]})",
-                           R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":"5"}]})",
-                           R"({"default_limit_gb":true,"quotas":[]})",
-                           R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":1},{"cache_salt":"a","limit_gb":2}]})"}) {
+  for (const char* text :
+       {"", "{", "[]", R"({"default_limit_gb":0})", R"({"default_limit_gb":-1,"quotas":[]})",
+        R"({"default_limit_gb":0,"quotas":[{"cache_salt":1,"limit_gb":1}]})",
+        R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":"NaN"}]})",
+        R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":"5"}]})", R"({"default_limit_gb":true,"quotas":[]})",
+        R"({"default_limit_gb":0,"quotas":[{"cache_salt":"a","limit_gb":1},{"cache_salt":"a","limit_gb":2}]})"}) {
     std::ofstream(options.coordinator.quota_file) << text;
     BOOST_CHECK_THROW(coordinator_fixture{options}, std::runtime_error);
   }

@@ -82,18 +82,12 @@ class request_writer {
   }
   std::size_t body_size() {
     switch (random_() % 12) {
-      case 0:
-        return 0;
-      case 1:
-        return most_body;
-      case 2:
-        return most_body + 1 + random_() % 20'000;
-      case 3:
-        return read_before_refusing - 1 + random_() % 3;
-      case 4:
-        return random_() % most_body;
-      default:
-        return random_() % 2'000;
+      case 0: return 0;
+      case 1: return most_body;
+      case 2: return most_body + 1 + random_() % 20'000;
+      case 3: return read_before_refusing - 1 + random_() % 3;
+      case 4: return random_() % most_body;
+      default: return random_() % 2'000;
     }
   }
 
@@ -127,18 +121,14 @@ class request_writer {
       case 3:
         made.bytes = good + "Transfer-Encoding: " + one_of("gzip", "identity", "chunked, identity", "gzip, chunked", "x", "chunkedd") + end;
         break;
-      case 4:
-        made.bytes = "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-        break;
+      case 4: made.bytes = "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"; break;
       case 5:
         made.bytes = chunked +
                      one_of("zz\r\n", "-1\r\nx", "\r\nabc", "+5\r\nhello\r\n", "0x5\r\nhello\r\n", " 5\r\nhello\r\n", "3\r\nabcX\r\n",
                             "3\r\nabcd\r\n", "g\r\n", "3\nabc\r\n") +
                      "0\r\n\r\n";
         break;
-      case 6:
-        made.bytes = good + one_of("A : b", ": b", "A b", "A(: b", "Con\ttent: b") + end;
-        break;
+      case 6: made.bytes = good + one_of("A : b", ": b", "A b", "A(: b", "Con\ttent: b") + end; break;
       case 7:
         made.bytes = good + "X: " + letters(most_head + random_() % 5'000) + end;
         made.answer.statuses = {413};
@@ -153,9 +143,7 @@ class request_writer {
                                       "2\r\n{}\r\n0\r\n" + repeated("A: b\r\n", most_head / 3) + "\r\n");
         made.answer.statuses = {413};
         break;
-      default:
-        made.bytes = chunked + "ffffffffffffffffffff\r\nabc";
-        made.answer.statuses = {400, 413};
+      default: made.bytes = chunked + "ffffffffffffffffffff\r\nabc"; made.answer.statuses = {400, 413};
     }
     if (chance(2)) made.bytes += letters(random_() % 3'000);
     return made;
@@ -246,11 +234,8 @@ class request_writer {
         made.bytes += one_of("Connection: close\r\n", "connection: Close\r\n", "Connection: x, close\r\n");
         answer.closes = true;
         break;
-      case 1:
-        made.bytes += "Connection: keep-alive\r\n";
-        break;
-      default:
-        answer.closes = answer.closes || answer.is_old;
+      case 1: made.bytes += "Connection: keep-alive\r\n"; break;
+      default: answer.closes = answer.closes || answer.is_old;
     }
     if (!type.empty()) made.bytes += "Content-Type: " + type + "\r\n";
     if (is_encoded) made.bytes += "Content-Encoding: gzip\r\n";

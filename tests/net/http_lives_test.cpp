@@ -181,20 +181,13 @@ class story {
   }
   void act(life& who) {
     switch (random_() % 8) {
-      case 0:
-        (void)service_.bodies.doors.open(random_);
-        break;
+      case 0: (void)service_.bodies.doors.open(random_); break;
       case 1:
       case 2:
-      case 3:
-        (void)who.speak(true);
-        break;
+      case 3: (void)who.speak(true); break;
       case 4:
-      case 5:
-        (void)who.listen();
-        break;
-      default:
-        lane_.poll();
+      case 5: (void)who.listen(); break;
+      default: lane_.poll();
     }
   }
   /// Everybody says and hears the rest. False: somebody waits in vain.

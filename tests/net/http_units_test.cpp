@@ -1,6 +1,7 @@
 // The pure parts of the HTTP side: targets, forms, routes, access, endpoints, the parser, replies.
-#include <boost/test/unit_test.hpp>
 #include <limits>
+
+#include <boost/test/unit_test.hpp>
 
 #include "net/answer_writer.hpp"
 #include "net/api_types.hpp"
@@ -53,7 +54,8 @@ BOOST_AUTO_TEST_CASE(decodes_targets) {
   BOOST_TEST(parse_target("http://host")->path == "/");
   BOOST_TEST(parse_target("/stores/x%2F")->path == "/stores/x/");  // a name that ends with one
   BOOST_TEST(parse_target("/stores/x%2F/")->path == "/stores/x/");
-  for (const std::string no_scheme : {"a?x=http://b/healthz", "a#://b/healthz"}) BOOST_TEST(!parse_target(no_scheme).has_value(), no_scheme);
+  for (const std::string no_scheme : {"a?x=http://b/healthz", "a#://b/healthz"})
+    BOOST_TEST(!parse_target(no_scheme).has_value(), no_scheme);
   for (const std::string bad : {"query", "/%", "/%4", "/%zz", "*", "/a?b=%", "/%ff", "/\xff", "/%ED%A0%80", "/a?b=%fe", "/a?%fe"})
     BOOST_TEST(!parse_target(bad).has_value(), bad);
 }
@@ -115,10 +117,27 @@ BOOST_AUTO_TEST_CASE(knows_endpoints) {
                                  "tcp://*:5557", "ipc:///tmp/a.sock", "ipc://@abstract"}) {
     BOOST_TEST(is_endpoint(good), good);
   }
-  for (const std::string bad : {"", "tcp://", "tcp://host", "tcp://host:", "tcp://:5557", "tcp://host:0", "tcp://host:65536", "tcp://host:5x",
-                                "tcp://::1:5557", "tcp://[]:5557", "tcp://[1:2]:5", "tcp://[:::::]:80", "tcp://[fe80::1%]:1",
-                                "tcp://[::1:5557", "tcp://ho st:1", "udp://host:1", "http://host:1",
-                                "inproc://x", "ipc://", "tcp://a/b:1", "host:5557"}) {
+  for (const std::string bad : {"",
+                                "tcp://",
+                                "tcp://host",
+                                "tcp://host:",
+                                "tcp://:5557",
+                                "tcp://host:0",
+                                "tcp://host:65536",
+                                "tcp://host:5x",
+                                "tcp://::1:5557",
+                                "tcp://[]:5557",
+                                "tcp://[1:2]:5",
+                                "tcp://[:::::]:80",
+                                "tcp://[fe80::1%]:1",
+                                "tcp://[::1:5557",
+                                "tcp://ho st:1",
+                                "udp://host:1",
+                                "http://host:1",
+                                "inproc://x",
+                                "ipc://",
+                                "tcp://a/b:1",
+                                "host:5557"}) {
     BOOST_TEST(!is_endpoint(bad), bad);
   }
 }

@@ -1,12 +1,12 @@
 // Until when a lane has surely seen everything.
+#include "net/lane_beat.hpp"
+
 #include <chrono>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
-
-#include "net/lane_beat.hpp"
 
 BOOST_AUTO_TEST_SUITE(lane_beats)
 

@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_line_each_five_seconds_may_go_on_for_ever) {
   for (int i = 0; i < 10'000; ++i, now += 5s) BOOST_TEST_REQUIRE(budget.take(now));
 }
 
-// A stream that changes at random, beside a purse that fills with time, and every line written down: whatever is said, no stretch of time has
-// more lines than it may, none is lost from the sums, and none is held back that there is room for.
+// A stream that changes at random, beside a purse that fills with time, and every line written down: whatever is said, no stretch of time
+// has more lines than it may, none is lost from the sums, and none is held back that there is room for.
 BOOST_AUTO_TEST_CASE(random_streams_say_what_they_may_and_no_line_is_lost) {
   using namespace std::chrono_literals;
   using budget_type = kvc::net::line_budget;

@@ -2,8 +2,6 @@
 // be: what is there, what is in hand, which cannot be read, and which came over another connection than the one before.
 //
 // KVC_BURST_SEED sets the first life, KVC_BURST_SEEDS how many there are.
-#include "net/live_burst.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -17,6 +15,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "net/live_burst.hpp"
 #include "tests/support/net/wire_fixture.hpp"
 #include "tests/support/setting.hpp"
 
@@ -55,24 +54,16 @@ class life {
     for (int step = 0; step < 400; ++step) {
       switch (below(8)) {
         case 0:
-        case 1:
-          publish();
-          break;
-        case 2:
-          co_await receive_one();
-          break;
-        case 3:
-          receive_more();
-          break;
+        case 1: publish(); break;
+        case 2: co_await receive_one(); break;
+        case 3: receive_more(); break;
         case 4:
           if (told_ < all_.size()) {
             burst_.tell();
             ++told_;
           }
           break;
-        case 5:
-          finish();
-          break;
+        case 5: finish(); break;
         case 6:
           if (below(4) == 0) drop_untold();
           break;

@@ -1,9 +1,9 @@
-#include <boost/test/unit_test.hpp>
+#include "net/log.hpp"
 
 #include <string>
 #include <vector>
 
-#include "net/log.hpp"
+#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(log_lines)
 
@@ -46,14 +46,16 @@ BOOST_AUTO_TEST_CASE(values_that_could_be_taken_for_something_else_are_quoted) {
   // Peers choose some values; none may forge a field, a line or a terminal command.
   const collected_lines collected;
 
-  logging::warn(logging::module::app, "odd", {{"a", "two words"}, {"b", ""}, {"c", "x\nerror app forged=1"}, {"d", "q\"\\"}, {"e", "\x1b[2J"}});
+  logging::warn(logging::module::app, "odd",
+                {{"a", "two words"}, {"b", ""}, {"c", "x\nerror app forged=1"}, {"d", "q\"\\"}, {"e", "\x1b[2J"}});
 
   BOOST_REQUIRE(collected.lines.size() == 1U);
   BOOST_TEST(collected.lines.front() == R"(warn app odd a="two words" b="" c="x\nerror app forged=1" d="q\"\\" e="\x1b[2J")");
   // What other programs take for the end of a line, controls of more than a byte, and bytes that are no text.
-  logging::warn(logging::module::app, "odd", {{"a", "\u0085x"}, {"b", "\u2028"}, {"c", "\u009b2J"}, {"d", "\u202e"}, {"e", "\x9b"}, {"f", "\u00e9\u65e5"}});
-  BOOST_TEST(collected.lines.back() ==
-             R"(warn app odd a="\xc2\x85x" b="\xe2\x80\xa8" c="\xc2\x9b2J" d="\xe2\x80\xae" e="\x9b" f=)" "\u00e9\u65e5");
+  logging::warn(logging::module::app, "odd",
+                {{"a", "\u0085x"}, {"b", "\u2028"}, {"c", "\u009b2J"}, {"d", "\u202e"}, {"e", "\x9b"}, {"f", "\u00e9\u65e5"}});
+  BOOST_TEST(collected.lines.back() == R"(warn app odd a="\xc2\x85x" b="\xe2\x80\xa8" c="\xc2\x9b2J" d="\xe2\x80\xae" e="\x9b" f=)"
+                                       "\u00e9\u65e5");
 }
 
 BOOST_AUTO_TEST_CASE(each_module_has_a_level_of_its_own) {
@@ -72,7 +74,8 @@ BOOST_AUTO_TEST_CASE(each_module_has_a_level_of_its_own) {
 
 BOOST_AUTO_TEST_CASE(words_of_levels_and_modules_read_back_as_they_are_written) {
   // Configuration prints them and reads them.
-  for (const auto severity : {logging::level::trace, logging::level::debug, logging::level::info, logging::level::warn, logging::level::error, logging::level::off}) {
+  for (const auto severity : {logging::level::trace, logging::level::debug, logging::level::info, logging::level::warn,
+                              logging::level::error, logging::level::off}) {
     logging::level parsed{};
     BOOST_TEST(logging::parse_level(logging::to_string(severity), parsed));
     BOOST_TEST((parsed == severity));

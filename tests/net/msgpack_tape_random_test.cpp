@@ -96,10 +96,8 @@ class random_document {
         texts[at] = text;
         return;
       }
-      case 5:
-        return integer();
-      default:
-        return container(depth);
+      case 5: return integer();
+      default: return container(depth);
     }
   }
 

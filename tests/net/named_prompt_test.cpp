@@ -1,4 +1,6 @@
 // Queries that tell their prompt by the names of engines, over real sockets: what a router of a fleet with one seed sees.
+#include "net/named_prompt.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,7 +18,6 @@
 #include "core/event_applier.hpp"
 #include "net/event_encode.hpp"
 #include "net/msgpack_tape.hpp"
-#include "net/named_prompt.hpp"
 #include "tests/support/net/engines_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
 #include "tests/support/net/told_stream.hpp"

@@ -81,8 +81,14 @@ class odd_writer {
       case 8: return number(0xd4, 0x0100, 2);  // an extension of one byte
       case 9: return array(0);
       case 10: return map(0);
-      case 11: array(2); any(); return any();
-      case 12: map(1); any(); return any();
+      case 11:
+        array(2);
+        any();
+        return any();
+      case 12:
+        map(1);
+        any();
+        return any();
       default: return integer(below(3));
     }
   }
@@ -144,7 +150,7 @@ class odd_publisher {
  private:
   enum class part : std::uint8_t { names, parent, tokens, fixed };
   struct member {
-    std::string name;   ///< with its format
+    std::string name;  ///< with its format
     part what = part::fixed;
     std::string value;  ///< if it is fixed
   };
@@ -177,8 +183,8 @@ class odd_publisher {
     sort made;
     made.is_map = below(3) != 0;
     const bool is_stored = below(2) == 0;
-    constexpr std::string_view others[] = {"AllBlocksCleared", "BlockStoreEvent", "BlockUpdateEvent", "RemoveAllEvent", "stored", "removed",
-                                           "Ignored", ""};
+    constexpr std::string_view others[] = {"AllBlocksCleared", "BlockStoreEvent", "BlockUpdateEvent", "RemoveAllEvent",
+                                           "stored",           "removed",         "Ignored",          ""};
     const std::string_view tag = is_odd() ? others[below(std::size(others))] : is_stored ? "BlockStored" : "BlockRemoved";
     made.tag = written([tag](odd_writer& out) { out.text(tag); });
     made.tokens_per_block = is_odd() ? 1 + static_cast<std::uint32_t>(below(5)) : 4;
@@ -224,10 +230,25 @@ class odd_publisher {
       if (below(2) == 0) made.members.resize(1 + below(made.members.size()));
       return made;
     }
-    constexpr std::string_view more[] = {"session_id",     "locality",              "ownership",     "cache_salt",         "event_id",
-                                         "timestamp",      "dp_rank",               "event_version", "remaining_copy_counts",
-                                         "block_mm_infos", "token_offset",          "group_id",      "worker_id",          "object_key",
-                                         "event_type",     "kv_cache_spec_kind",    "lora_id",       "medium",             "block_size",
+    constexpr std::string_view more[] = {"session_id",
+                                         "locality",
+                                         "ownership",
+                                         "cache_salt",
+                                         "event_id",
+                                         "timestamp",
+                                         "dp_rank",
+                                         "event_version",
+                                         "remaining_copy_counts",
+                                         "block_mm_infos",
+                                         "token_offset",
+                                         "group_id",
+                                         "worker_id",
+                                         "object_key",
+                                         "event_type",
+                                         "kv_cache_spec_kind",
+                                         "lora_id",
+                                         "medium",
+                                         "block_size",
                                          "block_hashes"};
     const bool is_unusual = is_rare();
     for (std::uint64_t left = below(4); left > 0; --left) {

@@ -44,12 +44,8 @@ class batch_source {
   void spoil(std::string& bytes) {
     if (bytes.empty()) return;
     switch (below(3)) {
-      case 0:
-        bytes.resize(below(bytes.size() + 1));
-        break;
-      case 1:
-        bytes[below(bytes.size())] = static_cast<char>(random_());
-        break;
+      case 0: bytes.resize(below(bytes.size() + 1)); break;
+      case 1: bytes[below(bytes.size())] = static_cast<char>(random_()); break;
       default: {
         constexpr unsigned char likely[] = {0x00, 0x80, 0x90, 0x91, 0xa0, 0xc0, 0xc4, 0xcb, 0xcc, 0xcd, 0xce, 0xcf, 0xd3, 0xd9, 0xdc, 0xff};
         const std::string put(1, static_cast<char>(likely[below(std::size(likely))]));

@@ -110,14 +110,9 @@ BOOST_AUTO_TEST_CASE(damaged_batches_are_never_read_otherwise_than_carefully) {
     for (std::uint64_t changes = 1 + random() % 2; changes > 0; --changes) {
       const std::size_t at = random() % body.size();
       switch (random() % 3) {
-        case 0:
-          body[at] = letters[random() % letters.size()];
-          break;
-        case 1:
-          body.erase(at, 1 + random() % 4);
-          break;
-        default:
-          body.insert(at, 1, letters[random() % letters.size()]);
+        case 0: body[at] = letters[random() % letters.size()]; break;
+        case 1: body.erase(at, 1 + random() % 4); break;
+        default: body.insert(at, 1, letters[random() % letters.size()]);
       }
     }
     accepted += is_read_alike(body) ? 1 : 0;

@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(the_page_tells_of_the_process_and_of_each_lane) {
 
   const std::string page = service.get("/metrics").body;
 
-  for (const char* each : {"process_cpu_seconds_total", "process_resident_memory_bytes", "process_virtual_memory_bytes", "process_open_fds"}) {
+  for (const char* each :
+       {"process_cpu_seconds_total", "process_resident_memory_bytes", "process_virtual_memory_bytes", "process_open_fds"}) {
     BOOST_TEST(value_of(page, each).value_or(0) > 0, each);
   }
   BOOST_TEST(value_of(page, lane_series(0)).has_value());

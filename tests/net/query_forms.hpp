@@ -66,12 +66,8 @@ class json_form {
   }
   void write(const value& what, std::string& out) {
     switch (what.what) {
-      case value::kind::nil:
-        out += "null";
-        break;
-      case value::kind::boolean:
-        out += what.is_true ? "true" : "false";
-        break;
+      case value::kind::nil: out += "null"; break;
+      case value::kind::boolean: out += what.is_true ? "true" : "false"; break;
       case value::kind::integer:
         if (is_odd_ && what.bits == 0 && random_() % 2 == 0) {
           out += "-0";
@@ -79,12 +75,8 @@ class json_form {
           out += what.is_negative ? std::to_string(static_cast<std::int64_t>(what.bits)) : std::to_string(what.bits);
         }
         break;
-      case value::kind::real:
-        out += what.word;
-        break;
-      case value::kind::text:
-        quote(what.word, out);
-        break;
+      case value::kind::real: out += what.word; break;
+      case value::kind::text: quote(what.word, out); break;
       case value::kind::list:
         out += '[';
         for (std::size_t i = 0; i < what.items.size(); ++i) {
@@ -196,15 +188,9 @@ class packed_form {
   }
   void write(const value& what, std::string& out) {
     switch (what.what) {
-      case value::kind::nil:
-        out += '\xC0';
-        break;
-      case value::kind::boolean:
-        out += what.is_true ? '\xC3' : '\xC2';
-        break;
-      case value::kind::integer:
-        integer(what, out);
-        break;
+      case value::kind::nil: out += '\xC0'; break;
+      case value::kind::boolean: out += what.is_true ? '\xC3' : '\xC2'; break;
+      case value::kind::integer: integer(what, out); break;
       case value::kind::real: {
         const auto narrow = static_cast<float>(what.number);
         const bool fits = narrow >= -1e6F && narrow <= 1e6F && static_cast<double>(narrow) == what.number;
@@ -212,9 +198,7 @@ class packed_form {
                                   : put(out, 0xCB, std::bit_cast<std::uint64_t>(what.number), 8);
         break;
       }
-      case value::kind::text:
-        string(what.word, out);
-        break;
+      case value::kind::text: string(what.word, out); break;
       case value::kind::list:
         sized(out, what.items.size(), 0x90, 16, {{0xDC, 2}, {0xDD, 4}});
         for (const value& each : what.items) write(each, out);

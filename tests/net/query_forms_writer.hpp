@@ -222,18 +222,12 @@ class query_writer {
 
   value junk(int depth = 0) {
     switch (random_() % (depth < 4 ? 8 : 6)) {
-      case 0:
-        return value{};
-      case 1:
-        return flag(chance(2));
-      case 2:
-        return whole(random_());
-      case 3:
-        return below(-static_cast<std::int64_t>(random_() >> 1) - 1);
-      case 4:
-        return real(chance(2) ? "1.5" : "15e-1", 1.5);
-      case 5:
-        return text(word(0));
+      case 0: return value{};
+      case 1: return flag(chance(2));
+      case 2: return whole(random_());
+      case 3: return below(-static_cast<std::int64_t>(random_() >> 1) - 1);
+      case 4: return real(chance(2) ? "1.5" : "15e-1", 1.5);
+      case 5: return text(word(0));
       case 6: {
         std::vector<value> items;
         for (std::uint64_t i = random_() % 5; i > 0; --i) items.push_back(junk(depth + 1));

@@ -1,6 +1,4 @@
 // A stop of the lanes while there is work beside them.
-#include "net/runtime.hpp"
-
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -14,6 +12,7 @@
 #include "core/catalog.hpp"
 #include "net/aside.hpp"
 #include "net/errc.hpp"
+#include "net/runtime.hpp"
 
 BOOST_AUTO_TEST_SUITE(runtime_stop)
 

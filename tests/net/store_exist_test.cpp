@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(bad_keys_are_errors_of_their_own) {
     BOOST_TEST(exist(std::string(R"({"key":")") + half + "\"}") == R"({"exists":-600})", half);
   }
   BOOST_TEST(exist(R"({"keys":["a","\ud83d"],})").starts_with("400 "));  // other faults are faults
-  BOOST_TEST(exist(R"({"key":"\u0061"})") == R"({"exists":1})");  // an escaped letter is a letter
+  BOOST_TEST(exist(R"({"key":"\u0061"})") == R"({"exists":1})");         // an escaped letter is a letter
 }
 
 BOOST_AUTO_TEST_CASE(backends_and_tenants_are_told_apart) {

@@ -203,20 +203,13 @@ class life {
         of.on_the_way[of.leader].clear();
         of.on_the_way[of.leader].emplace_back();
         break;
-      case 2:
-        store.is_away = !store.is_away;
-        break;
-      case 3:
-        of.leader = random_() % of.masters.size();
-        break;
-      case 4:
-        chance(50) && of.masters.size() == 1 ? remove_mover(of) : add_mover(of);
-        break;
+      case 2: store.is_away = !store.is_away; break;
+      case 3: of.leader = random_() % of.masters.size(); break;
+      case 4: chance(50) && of.masters.size() == 1 ? remove_mover(of) : add_mover(of); break;
       case 5:  // registered anew, once nothing is left of it
         of.masters[random_() % of.masters.size()]->end();
         break;
-      default:
-        clear(of);
+      default: clear(of);
     }
     std::erase_if(store.objects, [](const auto& one) { return !one.second.is_anywhere(); });
   }
@@ -235,26 +228,13 @@ class life {
     const odd_object before = object;
     switch (random_() % 8) {
       case 0:
-      case 1:
-        object.memory = true;
-        break;
-      case 2:
-        object.is_coming = !object.memory;
-        break;
-      case 3:
-        object.local_disk = object.local_disk || object.memory;
-        break;
-      case 4:
-        object.disk = object.disk || object.memory;
-        break;
-      case 5:
-        object.memory = object.is_coming = false;
-        break;
-      case 6:
-        object.disk = object.local_disk = false;
-        break;
-      default:
-        object = {};
+      case 1: object.memory = true; break;
+      case 2: object.is_coming = !object.memory; break;
+      case 3: object.local_disk = object.local_disk || object.memory; break;
+      case 4: object.disk = object.disk || object.memory; break;
+      case 5: object.memory = object.is_coming = false; break;
+      case 6: object.disk = object.local_disk = false; break;
+      default: object = {};
     }
     object.is_coming = object.is_coming && !object.memory;
     const odd_object after = object;

@@ -1,11 +1,12 @@
 // What a publisher sends at once is taken in piece by piece, as many batches to a piece as there are: it must come to what each by itself
 // comes to. The lane is held meanwhile, so that messages wait for it; how many of them have come when it goes on is chance, and no matter.
-#include <boost/asio/post.hpp>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <future>
 #include <string>
 #include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/joined_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
@@ -50,7 +51,9 @@ struct burst_fixture : joined_fixture {
     const std::optional<std::uint64_t> parent = i == 0 ? std::optional<std::uint64_t>() : std::optional(i);
     return stored_payload({i + 1}, parent, tokens_from(static_cast<std::uint32_t>(i * 4), 1));
   }
-  [[nodiscard]] bool has_heard(std::uint64_t last) { return eventually([&] { return service()->status->last_seqno.load() == last; }); }
+  [[nodiscard]] bool has_heard(std::uint64_t last) {
+    return eventually([&] { return service()->status->last_seqno.load() == last; });
+  }
   kvc::net::lane& home() { return lanes.at(service()->lane); }
 };
 

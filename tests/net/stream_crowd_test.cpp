@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(streams_that_wait_for_their_turn_can_be_unregistered) {
   at.come(crowd, "silent-", false);
 
   for (std::size_t i = 0; i < crowd; ++i) {
-    BOOST_TEST_REQUIRE(at.await(at.fleet.remove({.tenant = "default", .instance = "silent-" + std::to_string(i), .rank = {}, .kind = {}})).size() == 1U);
+    BOOST_TEST_REQUIRE(
+        at.await(at.fleet.remove({.tenant = "default", .instance = "silent-" + std::to_string(i), .rank = {}, .kind = {}})).size() == 1U);
   }
   BOOST_TEST(at.fleet.view().get()->empty());
   BOOST_TEST(at.catalog.view().get()->partitions.empty());

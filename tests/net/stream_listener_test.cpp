@@ -1,12 +1,13 @@
 // Streams over real loopback sockets: joining, gaps, rubbish, and leaving; see stream_restart_test for publishers that come back.
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/post.hpp>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/support/net/joined_fixture.hpp"
 #include "tests/support/net/payloads.hpp"
@@ -76,7 +77,8 @@ BOOST_AUTO_TEST_CASE(a_long_replay_leaves_the_lane_to_others_in_between) {
   settings.batches_per_turn = 8;
   stream_fixture under_test(settings);
   fake_publisher engine_1(under_test.engine, under_test.context, {});
-  for (std::uint64_t i = 0; i < batches; ++i) engine_1.publish(stored_payload({i + 1}, {}, tokens_from(static_cast<std::uint32_t>(i * 4), 1)));
+  for (std::uint64_t i = 0; i < batches; ++i)
+    engine_1.publish(stored_payload({i + 1}, {}, tokens_from(static_cast<std::uint32_t>(i * 4), 1)));
   // Other work of the lane: looks, each time it gets a turn, how much has been applied since its last one.
   struct bystander {
     kvc::net::lane& here;
@@ -241,8 +243,8 @@ BOOST_FIXTURE_TEST_CASE(unregistering_removes_every_block_before_it_answers, joi
 }
 
 BOOST_FIXTURE_TEST_CASE(a_stream_goes_on_its_own_lane_whoever_ends_it, stream_fixture) {
-  // What it holds is entered in its lane's lists. The control lane used to let go of it last, beside whatever its lane was doing (the stream
-  // itself looks where it goes).
+  // What it holds is entered in its lane's lists. The control lane used to let go of it last, beside whatever its lane was doing (the
+  // stream itself looks where it goes).
   std::vector<std::unique_ptr<fake_publisher>> engines;
   bool is_elsewhere = false;
   for (std::uint32_t i = 0; i < 4; ++i) {

@@ -136,8 +136,7 @@ class stage {
         case 4:
           if (!is_connected_) connect();
           break;
-        default:
-          publish();
+        default: publish();
       }
     }
   }
@@ -152,12 +151,8 @@ class stage {
       return;
     }
     switch (machine_.next()) {
-      case step::listen:
-        hear();
-        break;
-      case step::apply_live:
-        apply(live_);
-        break;
+      case step::listen: hear(); break;
+      case step::apply_live: apply(live_); break;
       case step::request:
         asked_from_ = machine_.request_from().get();
         note("is asked for " + std::to_string(asked_from_));
@@ -166,12 +161,8 @@ class stage {
         if (chance(2)) asked_life_ = life_;  // else whoever is there when the answer is read
         machine_.on_requested(true, now_);
         break;
-      case step::read_reply:
-        hear_reply();
-        break;
-      case step::apply_reply:
-        apply(reply_);
-        break;
+      case step::read_reply: hear_reply(); break;
+      case step::apply_reply: apply(reply_); break;
       case step::forget:
         note("all is forgotten");
         held_.clear();

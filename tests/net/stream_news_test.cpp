@@ -109,9 +109,7 @@ class stage {
         machine_.on_live(seqno{next_}, bytes_of(live_, next_), now_);
         ++next_;
         return;
-      case step::request:
-        asked_ = machine_.request_from().get();
-        return machine_.on_requested(!chance(8), now_);
+      case step::request: asked_ = machine_.request_from().get(); return machine_.on_requested(!chance(8), now_);
       case step::read_reply:
         if (chance(6) || asked_ >= next_) return chance(2) ? machine_.on_reply_end(now_) : machine_.on_reply_silence(now_);
         if (chance(8)) return machine_.on_reply_noise(now_);
@@ -123,8 +121,7 @@ class stage {
       case step::apply_reply:
         machine_.on_applied({.is_readable = !chance(15), .left_nothing = chance(30)}, now_);
         return news_.note_applied(machine_, now_);
-      case step::forget:
-        return machine_.on_forgotten(now_);
+      case step::forget: return machine_.on_forgotten(now_);
     }
   }
 

@@ -18,7 +18,9 @@ namespace {
 using namespace kvc;
 using namespace kvc::test;
 
-bool is_done(auto& future) { return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+bool is_done(auto& future) {
+  return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
 
 /// A lane that does nothing until it is let go.
 class held_lane {

@@ -70,9 +70,7 @@ struct state_fixture : stream_fixture {
         publisher.answer(false);
         BOOST_REQUIRE(await(fleet.add(registration(publisher))));
         return reach(wanted);
-      case stream_state::whole:
-        join();
-        return hold_a_block();
+      case stream_state::whole: join(); return hold_a_block();
       case stream_state::recovering:
         join();
         hold_a_block();
@@ -91,8 +89,7 @@ struct state_fixture : stream_fixture {
         hold_a_block();
         publisher.stop();
         return reach(wanted);
-      case stream_state::stopped:
-        return;
+      case stream_state::stopped: return;
     }
   }
 };

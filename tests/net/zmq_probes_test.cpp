@@ -38,7 +38,8 @@ std::vector<probing> probed_connections(int port) {
     socklen_t size = sizeof(peer);
     if (::getpeername(each, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.sin_family != AF_INET) continue;
     if (ntohs(peer.sin_port) != port || option(each, SOL_SOCKET, SO_KEEPALIVE) == 0) continue;
-    found.push_back({option(each, IPPROTO_TCP, TCP_KEEPIDLE), option(each, IPPROTO_TCP, TCP_KEEPINTVL), option(each, IPPROTO_TCP, TCP_KEEPCNT)});
+    found.push_back(
+        {option(each, IPPROTO_TCP, TCP_KEEPIDLE), option(each, IPPROTO_TCP, TCP_KEEPINTVL), option(each, IPPROTO_TCP, TCP_KEEPCNT)});
   }
   return found;
 }
@@ -75,8 +76,8 @@ asio::awaitable<void> compare_probes(wire& on) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(connections_are_not_all_probed_at_the_same_moment) {
-  // With 1,000 streams from one host, probes in step overflowed the kernel's queue, the same ones every time, and connections in the best of
-  // health were given up.
+  // With 1,000 streams from one host, probes in step overflowed the kernel's queue, the same ones every time, and connections in the best
+  // of health were given up.
   wire on;
   on.run(compare_probes(on));
 }

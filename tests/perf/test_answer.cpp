@@ -14,11 +14,10 @@ using namespace kvc;
 namespace {
 
 // Two engines of two ranks, and a stranger who must not disturb.
-constexpr const char* answer_text =
-    R"({"other":{"sim-0":{"longest_matched":9}},)"
-    R"("default":{"sim-1":{"longest_matched":256,"GPU":256,"DP":{"0":128,"1":256},"CPU":0,"DISK":0},)"
-    R"("vllm":{"longest_matched":64,"GPU":64,"DP":{"0":64},"CPU":0,"DISK":0},)"
-    R"("sim-0":{"longest_matched":64,"GPU":64,"DP":{"0":64,"1":0},"CPU":0,"DISK":0}}})";
+constexpr const char* answer_text = R"({"other":{"sim-0":{"longest_matched":9}},)"
+                                    R"("default":{"sim-1":{"longest_matched":256,"GPU":256,"DP":{"0":128,"1":256},"CPU":0,"DISK":0},)"
+                                    R"("vllm":{"longest_matched":64,"GPU":64,"DP":{"0":64},"CPU":0,"DISK":0},)"
+                                    R"("sim-0":{"longest_matched":64,"GPU":64,"DP":{"0":64,"1":0},"CPU":0,"DISK":0}}})";
 
 std::string answer_msgpack() {
   std::string body;

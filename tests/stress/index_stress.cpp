@@ -2,7 +2,6 @@
 //
 // KVC_STRESS_STEPS sets how many steps each lane takes, KVC_STRESS_SEED the seed.
 #include <atomic>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <latch>
 #include <map>
@@ -12,6 +11,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/catalog.hpp"
 #include "core/counters.hpp"
@@ -88,9 +89,7 @@ struct real_lane {
     real_worker& worker = *workers.at(who);
     switch (step.what) {
       case random_step::kind::store: worker.store(step.store); break;
-      case random_step::kind::remove:
-        worker.remove(step.name, step.medium, step.from);
-        break;
+      case random_step::kind::remove: worker.remove(step.name, step.medium, step.from); break;
       case random_step::kind::clear: worker.clear(step.which, step.only, step.budget); break;
     }
     counters->batches.add();
@@ -154,7 +153,8 @@ bool is_possible(const match_result& answer, std::size_t stored_blocks) {
 }
 
 /// Queries and looks at every number there is, until the writers are done. Returns how many answers were impossible.
-std::uint64_t read_all(std::uint64_t seed, const core::catalog& all, const std::vector<lane_counters>& counters, const std::atomic<bool>& done) {
+std::uint64_t read_all(std::uint64_t seed, const core::catalog& all, const std::vector<lane_counters>& counters,
+                       const std::atomic<bool>& done) {
   random_steps random(seed, shape);
   published<catalog_view>::reader view(all.view());
   match_result answer;

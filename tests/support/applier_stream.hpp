@@ -1,13 +1,14 @@
 // One stream of events with an applier and a catalog of its own, for the tests of the applier.
 #pragma once
 
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "core/block_hasher.hpp"
 #include "core/event_applier.hpp"
@@ -66,7 +67,9 @@ inline event_scope envelope(word tenant, word model, word lora, word salt) {
   made.salt = std::move(salt);
   return made;
 }
-inline event_scope with_adapter(std::string lora) { return envelope({}, {}, std::move(lora), {}); }
+inline event_scope with_adapter(std::string lora) {
+  return envelope({}, {}, std::move(lora), {});
+}
 
 /// A stream's applier with a catalog of its own, and queries against it.
 struct stream {
@@ -76,7 +79,10 @@ struct stream {
   apply_tally tally;
 
   explicit stream(registration with, const event_applier::options& limits = {})
-      : who{.id = worker_id{1}, .key = shared_key(with.worker), .shared_pool = false, .status = nullptr,
+      : who{.id = worker_id{1},
+            .key = shared_key(with.worker),
+            .shared_pool = false,
+            .status = nullptr,
             .media_seen = std::make_shared<std::atomic<media_mask>>(media_mask{0})},
         applier(std::make_unique<event_applier>(with, who, all, limits)) {}
 
@@ -96,10 +102,13 @@ struct stream {
     made.has_tokens = !tokens.empty();
     apply(std::move(made));
   }
-  void remove(const std::vector<std::uint64_t>& named, const event_scope& scope = {}) { apply(removed_event{.scope = scope, .hashes = names(named)}); }
+  void remove(const std::vector<std::uint64_t>& named, const event_scope& scope = {}) {
+    apply(removed_event{.scope = scope, .hashes = names(named)});
+  }
   void clear(const event_scope& scope = {}) { apply(cleared_event{.scope = scope}); }
 
-  [[nodiscard]] std::uint32_t depth(const words& tokens, media_mask media = all_media, const partition_key& key = registered(publisher_type::vllm).partition) const {
+  [[nodiscard]] std::uint32_t depth(const words& tokens, media_mask media = all_media,
+                                    const partition_key& key = registered(publisher_type::vllm).partition) const {
     const auto view = all.view().get();
     const auto* home = view->find(key);
     if (home == nullptr) return 0;

@@ -121,21 +121,11 @@ class mutator {
       case 1:
         if (left > 0) *here = interesting_byte();
         break;
-      case 2:
-        bytes.insert(here, below(2) == 0 ? any_byte() : interesting_byte());
-        break;
-      case 3:
-        bytes.erase(here, here + static_cast<std::ptrdiff_t>(std::min(left, 1 + below(8))));
-        break;
-      case 4:
-        bytes.resize(at);
-        break;
-      case 5:
-        repeat(bytes, at);
-        break;
-      default:
-        splice(bytes, at);
-        break;
+      case 2: bytes.insert(here, below(2) == 0 ? any_byte() : interesting_byte()); break;
+      case 3: bytes.erase(here, here + static_cast<std::ptrdiff_t>(std::min(left, 1 + below(8)))); break;
+      case 4: bytes.resize(at); break;
+      case 5: repeat(bytes, at); break;
+      default: splice(bytes, at); break;
     }
   }
 

@@ -25,8 +25,8 @@ inline void check_refusal(const net::checked& wrong) {
 inline bool is_same(const net::query_request& left, const net::query_request& right) {
   return left.partition == right.partition && left.by_hash == right.by_hash && std::ranges::equal(left.tokens, right.tokens) &&
          std::ranges::equal(left.hashes, right.hashes) && left.extra_keys == right.extra_keys && left.instance == right.instance &&
-         left.instances == right.instances && left.media == right.media && left.min_match == right.min_match &&
-         left.top_k == right.top_k && left.detail == right.detail;
+         left.instances == right.instances && left.media == right.media && left.min_match == right.min_match && left.top_k == right.top_k &&
+         left.detail == right.detail;
 }
 
 /// Reads `body` as every kind of request. `batched` is the same body as the only query of a batch: both must understand the same.

@@ -82,7 +82,9 @@ void compare_query(const partition_view* home, const Model& model, std::size_t p
 
 template void compare_members(const partition_view*, const strict_model&, std::size_t, std::ostream&);
 template void compare_members(const partition_view*, const placed_model&, std::size_t, std::ostream&);
-template void compare_query(const partition_view*, const strict_model&, std::size_t, std::span<const local_hash>, media_mask, std::ostream&);
-template void compare_query(const partition_view*, const placed_model&, std::size_t, std::span<const local_hash>, media_mask, std::ostream&);
+template void compare_query(const partition_view*, const strict_model&, std::size_t, std::span<const local_hash>, media_mask,
+                            std::ostream&);
+template void compare_query(const partition_view*, const placed_model&, std::size_t, std::span<const local_hash>, media_mask,
+                            std::ostream&);
 
 }  // namespace kvc::test

@@ -25,7 +25,7 @@ void compare_members(const core::partition_view* home, const Model& model, std::
 /// The same for one query: the rows; every depth of every member and of a worker that is none, asked by local hashes, by sequence
 /// hashes, and by local hashes on the media of `filter` only.
 template <class Model>
-void compare_query(const core::partition_view* home, const Model& model, std::size_t partition,
-                   std::span<const core::local_hash> query, core::media_mask filter, std::ostream& out);
+void compare_query(const core::partition_view* home, const Model& model, std::size_t partition, std::span<const core::local_hash> query,
+                   core::media_mask filter, std::ostream& out);
 
 }  // namespace kvc::test

@@ -20,7 +20,7 @@ struct store_step {
   std::size_t partition = 0;  ///< number of a partition of the test, from 0
   core::medium_id medium = core::medium_id::gpu;
   link how = link::root;
-  core::engine_hash parent{};            ///< for link::parent
+  core::engine_hash parent{};  ///< for link::parent
   std::vector<core::engine_hash> names;
   std::vector<core::local_hash> locals;  ///< as many as names for root and parent; empty otherwise
 };

@@ -38,14 +38,15 @@ class real_subject {
   void remove(core::worker_id worker, core::engine_hash name, core::medium_id medium, const removal_step& from = {}) {
     workers_.at(worker)->remove(name, medium, from);
   }
-  void clear(core::worker_id worker, core::media_mask which, std::optional<std::size_t> only = std::nullopt, std::size_t budget = 1'000'000) {
+  void clear(core::worker_id worker, core::media_mask which, std::optional<std::size_t> only = std::nullopt,
+             std::size_t budget = 1'000'000) {
     workers_.at(worker)->clear(which, only, budget);
   }
 
   [[nodiscard]] real_worker& worker(core::worker_id number) { return *workers_.at(number); }
 
-  /// Makes the part of its two lanes in a pass of eviction, if one is due: lanes `first` and `first + 1` of the budget, which is one of this
-  /// catalog; `slice` blocks at a time. False when there was nothing to do. Adds to `gone` how many blocks went.
+  /// Makes the part of its two lanes in a pass of eviction, if one is due: lanes `first` and `first + 1` of the budget, which is one of
+  /// this catalog; `slice` blocks at a time. False when there was nothing to do. Adds to `gone` how many blocks went.
   bool make_parts(core::index_budget& budget, std::size_t first, std::size_t slice, std::uint64_t& gone);
   [[nodiscard]] const core::catalog& all() const { return *catalog_; }
   /// What the names of both lanes take.

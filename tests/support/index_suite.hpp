@@ -15,8 +15,8 @@
 
 namespace kvc::test::suite {
 
-/// Every index that must show the behaviour: a new one gets an adapter with the members of real_subject and a place here. The strict model is
-/// among them, so that the suite and the model cannot disagree.
+/// Every index that must show the behaviour: a new one gets an adapter with the members of real_subject and a place here. The strict model
+/// is among them, so that the suite and the model cannot disagree.
 using index_subjects = std::tuple<real_subject, model_subject>;
 
 using core::engine_hash;
@@ -52,14 +52,25 @@ struct scene {
 
   void root(worker_id who, std::vector<engine_hash> named, std::vector<local_hash> content, medium_id medium = medium_id::gpu,
             std::size_t partition = 0) {
-    index.store(who, {.partition = partition, .medium = medium, .how = link::root, .parent = {}, .names = std::move(named), .locals = std::move(content)});
+    index.store(who, {.partition = partition,
+                      .medium = medium,
+                      .how = link::root,
+                      .parent = {},
+                      .names = std::move(named),
+                      .locals = std::move(content)});
   }
   void behind(worker_id who, std::uint64_t parent, std::vector<engine_hash> named, std::vector<local_hash> content,
               medium_id medium = medium_id::gpu, std::size_t partition = 0) {
-    index.store(who, {.partition = partition, .medium = medium, .how = link::parent, .parent = engine_hash{parent}, .names = std::move(named), .locals = std::move(content)});
+    index.store(who, {.partition = partition,
+                      .medium = medium,
+                      .how = link::parent,
+                      .parent = engine_hash{parent},
+                      .names = std::move(named),
+                      .locals = std::move(content)});
   }
   void by_name(worker_id who, std::vector<engine_hash> named, medium_id medium, std::size_t partition = 0) {
-    index.store(who, {.partition = partition, .medium = medium, .how = link::by_name, .parent = {}, .names = std::move(named), .locals = {}});
+    index.store(who,
+                {.partition = partition, .medium = medium, .how = link::by_name, .parent = {}, .names = std::move(named), .locals = {}});
   }
   void standard(worker_id who, std::vector<engine_hash> named, medium_id medium = medium_id::gpu, std::size_t partition = 0) {
     index.store(who,

@@ -45,7 +45,9 @@ void large_fleet::keep_within(std::shared_ptr<index_budget> budget, std::size_t 
   while (staff_.size() < shape_.workers) hire();
 }
 
-bool large_fleet::make_parts() { return real_->make_parts(*budget_, first_lane_, 1 + below(chance(50) ? 10 : 2'000), evicted_); }
+bool large_fleet::make_parts() {
+  return real_->make_parts(*budget_, first_lane_, 1 + below(chance(50) ? 10 : 2'000), evicted_);
+}
 
 void large_fleet::relieve() {
   if (chance(50)) budget_->begin_round();

@@ -139,12 +139,8 @@ void placed_model::store(worker_id worker, const store_step& step) {
     std::optional<place> here;
     orphan lost{.partition = step.partition, .parent = std::nullopt, .local = {}, .counts = {}, .since = 0};
     switch (step.how) {
-      case link::standard:
-        here = place{.partition = step.partition, .prefix = of};
-        break;
-      case link::by_name:
-        here = newest(who, of, std::nullopt);
-        break;
+      case link::standard: here = place{.partition = step.partition, .prefix = of}; break;
+      case link::by_name: here = newest(who, of, std::nullopt); break;
       case link::root:
       case link::parent:
         if (step.how == link::root && i == 0) {
@@ -253,9 +249,8 @@ std::size_t placed_model::distinct_blocks(std::size_t partition) const {
 bool placed_model::is_on(worker_id worker, engine_hash called, std::size_t partition, medium_id medium) const {
   const state& who = workers_.at(worker);
   const auto found = who.names.find(called.get());
-  return found != who.names.end() && std::ranges::any_of(found->second, [&](const copies& each) {
-    return each.where.partition == partition && each.medium == medium;
-  });
+  return found != who.names.end() &&
+         std::ranges::any_of(found->second, [&](const copies& each) { return each.where.partition == partition && each.medium == medium; });
 }
 
 std::optional<seq_hash> placed_model::meaning(worker_id worker, engine_hash called, std::optional<std::size_t> partition) const {

@@ -56,8 +56,8 @@ struct pool_model {
   enum class state : std::uint8_t { waiting, placed, elsewhere };
   struct where {
     state is = state::waiting;
-    pool_block at;                        // the last block
-    std::vector<std::string> blocks; // all it stands for, by letters
+    pool_block at;                    // the last block
+    std::vector<std::string> blocks;  // all it stands for, by letters
   };
 
   [[nodiscard]] where by_engines(const pool_name& key) const {
@@ -167,9 +167,8 @@ struct pool_model {
         }
         if (any < needed || any == 0) continue;
         const bool is_somewhere = std::ranges::any_of(on, [&](const auto& count) { return count.second >= needed; });
-        const bool is_meant = std::ranges::any_of(on, [&](const auto& count) {
-          return count.second >= needed && (media & mask_of(count.first)) != 0;
-        });
+        const bool is_meant =
+            std::ranges::any_of(on, [&](const auto& count) { return count.second >= needed && (media & mask_of(count.first)) != 0; });
         if (!is_meant && (is_somewhere || !with_mixed)) continue;
         for (const std::string& letters : found.blocks) there.emplace(found.at.first, letters);
       }

@@ -56,7 +56,7 @@ media_mask random_steps::media() {
 
 engine_hash random_steps::name_of(std::size_t partition, const path& chain, std::size_t length) {
   if (chance(12)) return engine_hash{1 + below(shape_.wild_names)};  // any block: such names move
-  const std::uint64_t space = chance(85) ? partition : 0;           // mostly every partition has names of its own
+  const std::uint64_t space = chance(85) ? partition : 0;            // mostly every partition has names of its own
   const std::uint64_t twin = chance(12) ? 1 : 0;
   std::vector<seq_hash> rolled;
   roll_from_root(std::span(chain).first(length), 7'000 + 2 * space + twin, rolled);
@@ -126,7 +126,8 @@ random_step random_steps::next() {
   } else if (dice < 97) {
     step.what = random_step::kind::remove;
     step.medium = medium();
-    step.name = chance(60) && !recent_.empty() ? recent_[below(recent_.size())] : name_of(below(shape_.partitions), query(), 1 + below(shape_.longest));
+    step.name = chance(60) && !recent_.empty() ? recent_[below(recent_.size())]
+                                               : name_of(below(shape_.partitions), query(), 1 + below(shape_.longest));
     if (chance(50)) step.from.partition = chance(70) ? 0 : below(shape_.partitions);
     step.from.is_explicit = chance(30);
   } else {

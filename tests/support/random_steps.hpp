@@ -19,12 +19,12 @@ struct random_step {
   enum class kind : std::uint8_t { store, remove, clear };
   kind what = kind::store;
   store_step store;
-  core::engine_hash name{};              ///< for remove
-  core::medium_id medium{};              ///< for remove
-  removal_step from;                     ///< for remove
-  core::media_mask which = 0;            ///< for clear
-  std::optional<std::size_t> only;       ///< for clear: one partition
-  std::size_t budget = 1;                ///< for clear: names per piece
+  core::engine_hash name{};         ///< for remove
+  core::medium_id medium{};         ///< for remove
+  removal_step from;                ///< for remove
+  core::media_mask which = 0;       ///< for clear
+  std::optional<std::size_t> only;  ///< for clear: one partition
+  std::size_t budget = 1;           ///< for clear: names per piece
 
   [[nodiscard]] std::string text() const;
 };
@@ -34,8 +34,8 @@ class random_steps {
  public:
   struct shape {
     std::size_t partitions = 2;
-    std::uint64_t letters = 2;   ///< different local hashes
-    std::size_t longest = 6;     ///< blocks of the longest chain
+    std::uint64_t letters = 2;     ///< different local hashes
+    std::size_t longest = 6;       ///< blocks of the longest chain
     std::uint64_t wild_names = 6;  ///< names that are given to any block
   };
 

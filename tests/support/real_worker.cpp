@@ -13,7 +13,8 @@ namespace kvc::test {
 using namespace kvc::core;
 
 partition_key partition_number(std::size_t number) {
-  return {.tenant = "default", .model = "model", .lora = number == 0 ? "" : "adapter-" + std::to_string(number), .salt = "", .block_size = 1};
+  return {
+      .tenant = "default", .model = "model", .lora = number == 0 ? "" : "adapter-" + std::to_string(number), .salt = "", .block_size = 1};
 }
 
 real_worker::real_worker(worker_id worker, const worker_traits& traits, catalog& catalog, std::shared_ptr<lane_names> lane)
@@ -77,7 +78,8 @@ std::uint64_t real_worker::evict(eviction_pass& pass, std::size_t slice) {
   apply_tally gone;
   for (bool is_done = false; !is_done;) {
     std::size_t left = slice;
-    is_done = blocks_.evict_some(pass, left, [] {}, gone);
+    is_done = blocks_.evict_some(
+        pass, left, [] {}, gone);
   }
   return gone.removed;
 }

@@ -30,9 +30,13 @@ bool model_place::is_same_block(const model_place& other) const {
   return hash == other.hash;
 }
 
-void strict_model::add_worker(worker_id worker, const worker_traits& traits) { workers_[worker].traits = traits; }
+void strict_model::add_worker(worker_id worker, const worker_traits& traits) {
+  workers_[worker].traits = traits;
+}
 
-void strict_model::join(worker_id worker, std::size_t partition) { workers_.at(worker).partitions.insert(partition); }
+void strict_model::join(worker_id worker, std::size_t partition) {
+  workers_.at(worker).partitions.insert(partition);
+}
 
 std::optional<model_place> strict_model::newest(const state& who, engine_hash name, std::optional<std::size_t> partition,
                                                 std::optional<medium_id> first_on) {
@@ -85,7 +89,7 @@ void strict_model::wait(state& who, engine_hash name, orphan found, medium_id me
   }
   orphan& kept = who.waiting.at(name);
   kept.since = ++now_;  // told of again: as young as any
-  if (found.parent) {  // the newest word about its place counts; a placeholder has none
+  if (found.parent) {   // the newest word about its place counts; a placeholder has none
     kept.partition = found.partition;
     kept.parent = found.parent;
     kept.local = found.local;
@@ -233,8 +237,7 @@ std::uint32_t strict_model::depth(std::span<const media_mask> usable, media_mask
   return reached;
 }
 
-std::uint32_t strict_model::depth(std::size_t partition, worker_id worker, media_mask among,
-                                  std::span<const local_hash> query) const {
+std::uint32_t strict_model::depth(std::size_t partition, worker_id worker, media_mask among, std::span<const local_hash> query) const {
   return depth(usable(partition, worker, query), among);
 }
 
@@ -265,9 +268,13 @@ std::uint64_t strict_model::held_on(worker_id worker, medium_id medium) const {
   return held;
 }
 
-std::size_t strict_model::names(worker_id worker) const { return workers_.at(worker).names.size(); }
+std::size_t strict_model::names(worker_id worker) const {
+  return workers_.at(worker).names.size();
+}
 
-std::size_t strict_model::orphans(worker_id worker) const { return workers_.at(worker).waiting.size(); }
+std::size_t strict_model::orphans(worker_id worker) const {
+  return workers_.at(worker).waiting.size();
+}
 
 std::size_t strict_model::distinct_blocks(std::size_t partition) const {
   std::set<seq_hash> blocks;

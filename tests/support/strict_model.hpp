@@ -17,8 +17,9 @@ namespace kvc::test {
 
 /// Where a block stands: its partition and its whole prefix.
 ///
-/// A publisher on the standard hash tells only the sequence hash of a block. Then `locals` holds what is known behind that block (nothing for
-/// the block itself) and `told` the hash it was named by; such a place can only be compared through the sequence hash, which every place has.
+/// A publisher on the standard hash tells only the sequence hash of a block. Then `locals` holds what is known behind that block (nothing
+/// for the block itself) and `told` the hash it was named by; such a place can only be compared through the sequence hash, which every
+/// place has.
 struct model_place {
   std::size_t partition = 0;
   std::optional<core::seq_hash> told;

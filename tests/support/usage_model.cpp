@@ -118,8 +118,8 @@ std::vector<usage_model::piece> usage_model::plan(const core::evictor::options& 
   std::vector<piece> pieces;
   std::size_t text = 0;  // of the last one
   for (const owned_object_key& each : victims) {
-    const std::size_t size = core::written_around_key + 2 * each.hash.size() +
-                             core::escaped_size(each.model) + core::escaped_size(each.salt);
+    const std::size_t size =
+        core::written_around_key + 2 * each.hash.size() + core::escaped_size(each.model) + core::escaped_size(each.salt);
     if (pieces.empty() || pieces.back().keys.size() == with.keys_per_piece || text + size > with.text_per_piece) {
       pieces.push_back({.id = ++last_piece_, .keys = {}, .until = now + with.remembered});
       text = 0;

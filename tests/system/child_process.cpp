@@ -1,18 +1,17 @@
 #include "tests/system/child_process.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdexcept>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <stdexcept>
 #include <system_error>
+#include <unistd.h>
 
 namespace kvc::test {
 namespace {
@@ -104,6 +103,8 @@ std::optional<int> child_process::wait_for_end(milliseconds patience) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-std::string built_program(const std::string& name) { return std::string(KVC_BINARY_DIR) + "/" + name; }
+std::string built_program(const std::string& name) {
+  return std::string(KVC_BINARY_DIR) + "/" + name;
+}
 
 }  // namespace kvc::test

@@ -1,11 +1,10 @@
 // A program under test: started, listened to, signalled and waited for, each with a deadline.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace kvc::test {

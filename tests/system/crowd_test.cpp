@@ -1,13 +1,13 @@
 // The real server among very many clients.
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <signal.h>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 #include "tests/system/conductor_process.hpp"
 #include "tests/system/local_socket.hpp"

@@ -1,12 +1,12 @@
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <signal.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
-#include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include "tests/system/child_process.hpp"
 #include "tests/system/conductor_process.hpp"
@@ -21,7 +21,9 @@ using kvc::test::notify_socket;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// Runs the program with these flags to its end; `output` is what it said.
 int run_to_end(const std::vector<std::string>& flags, std::string& output) {

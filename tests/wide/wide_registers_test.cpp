@@ -68,9 +68,13 @@ void soil() noexcept {
 
 #else
 
-[[nodiscard]] std::uint32_t in_use() noexcept { return 0; }
+[[nodiscard]] std::uint32_t in_use() noexcept {
+  return 0;
+}
 void clean() noexcept {}
-[[nodiscard]] bool tells() noexcept { return false; }
+[[nodiscard]] bool tells() noexcept {
+  return false;
+}
 
 #endif
 

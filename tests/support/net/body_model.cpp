@@ -137,18 +137,10 @@ void write(std::string& out, const told_value& value, writing how, std::mt19937_
     gap();
   };
   switch (value.what) {
-    case kind::nothing:
-      out += "null";
-      break;
-    case kind::boolean:
-      out += value.yes ? "true" : "false";
-      break;
-    case kind::number:
-      out += value.text;
-      break;
-    case kind::text:
-      write_text(out, value.text, how, random);
-      break;
+    case kind::nothing: out += "null"; break;
+    case kind::boolean: out += value.yes ? "true" : "false"; break;
+    case kind::number: out += value.text; break;
+    case kind::text: write_text(out, value.text, how, random); break;
     case kind::list:
       put("[");
       for (std::size_t i = 0; i < value.elements.size(); ++i) {
@@ -214,22 +206,18 @@ const told_value* told_value::member(std::string_view name) const {
 
 json::value told_value::meaning() const {
   switch (what) {
-    case kind::nothing:
-      return nullptr;
-    case kind::boolean:
-      return yes;
+    case kind::nothing: return nullptr;
+    case kind::boolean: return yes;
     case kind::number:
       if (text.find("NaN") != std::string::npos || text.find("Inf") != std::string::npos) return nullptr;
       return json::parse(text);
-    case kind::text:
-      return json::value(text);
+    case kind::text: return json::value(text);
     case kind::list: {
       json::array all;
       for (const told_value& each : elements) all.push_back(each.meaning());
       return all;
     }
-    case kind::object:
-      break;
+    case kind::object: break;
   }
   json::object all;
   for (const auto& [name, value] : members) all[name] = value.meaning();

@@ -54,8 +54,7 @@ inline std::vector<restored_worker> restore(const std::string& bytes, core::medi
         loader->finish(tally);
         loader.reset();
         break;
-      case net::dump_decoder::record::end_of_dump:
-        return made;
+      case net::dump_decoder::record::end_of_dump: return made;
     }
   }
 }

@@ -1,12 +1,13 @@
 #include "tests/support/net/fake_publisher.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <exception>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "net/zmq_frames.hpp"
 
@@ -75,7 +76,9 @@ fake_publisher::fake_publisher(net::zmq_engine& engine, boost::asio::io_context&
   });
 }
 
-fake_publisher::~fake_publisher() { stop(); }
+fake_publisher::~fake_publisher() {
+  stop();
+}
 
 std::uint64_t fake_publisher::keep(std::string payload) {
   state_->buffer[next_] = std::move(payload);
@@ -100,11 +103,17 @@ void fake_publisher::send_live(std::uint64_t number, const std::string& payload)
   BOOST_REQUIRE(!state_->live.try_send(frames));
 }
 
-void fake_publisher::answer(bool does) { state_->how.answers = does; }
+void fake_publisher::answer(bool does) {
+  state_->how.answers = does;
+}
 
-std::uint64_t fake_publisher::lose_live(std::string payload) { return keep(std::move(payload)); }
+std::uint64_t fake_publisher::lose_live(std::string payload) {
+  return keep(std::move(payload));
+}
 
-std::uint64_t fake_publisher::lose_forever() { return next_++; }
+std::uint64_t fake_publisher::lose_forever() {
+  return next_++;
+}
 
 void fake_publisher::send_raw(std::initializer_list<std::string> frames) {
   const std::vector<std::string_view> views(frames.begin(), frames.end());
@@ -126,6 +135,8 @@ void fake_publisher::break_connection(net::zmq_engine& engine, boost::asio::io_c
   while (state_->live.bind(endpoint_)) BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
 }
 
-int fake_publisher::replays_served() const { return state_->served; }
+int fake_publisher::replays_served() const {
+  return state_->served;
+}
 
 }  // namespace kvc::test

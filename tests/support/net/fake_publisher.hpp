@@ -1,14 +1,15 @@
 // An engine's publishing side for tests: PUB and replay ROUTER on loopback, with the ways they go wrong.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include "net/zmq_socket.hpp"
 
@@ -21,12 +22,12 @@ class fake_publisher {
   struct options {
     std::string endpoint = "tcp://127.0.0.1:*";
     std::string replay_endpoint = "tcp://127.0.0.1:*";
-    bool four_frames = true;   ///< replay replies with a topic frame, as vLLM >= 0.26
-    bool answers = true;       ///< false: replay requests are read and left unanswered
-    bool marks_end = true;     ///< false: the end marker is never sent
-    bool marks_end_last = false;  ///< true: the end marker stands in the payload's place
-    bool connects = false;     ///< the live socket connects to `endpoint`, which the subscriber binds
-    std::string topic = {};    ///< of live batches, and of replies with four frames, whose end has none
+    bool four_frames = true;        ///< replay replies with a topic frame, as vLLM >= 0.26
+    bool answers = true;            ///< false: replay requests are read and left unanswered
+    bool marks_end = true;          ///< false: the end marker is never sent
+    bool marks_end_last = false;    ///< true: the end marker stands in the payload's place
+    bool connects = false;          ///< the live socket connects to `endpoint`, which the subscriber binds
+    std::string topic = {};         ///< of live batches, and of replies with four frames, whose end has none
     int send_high_water = 100'000;  ///< live messages kept for a slow subscriber; what comes after is dropped
   };
 

@@ -79,16 +79,12 @@ void fleet_stage::play() {
 void fleet_stage::happen() {
   fleet_server& one = some_server();
   switch (random_() % 16) {
-    case 0:
-      return join_or_leave();
+    case 0: return join_or_leave();
     case 1:
-    case 2:
-      return change_quota();
+    case 2: return change_quota();
     case 3:
-    case 4:
-      return evict();
-    case 5:
-      return at().spawn(list_usage(at(), nullptr));
+    case 4: return evict();
+    case 5: return at().spawn(list_usage(at(), nullptr));
     case 6:
       if (chance(20)) return begin(true);
       break;
@@ -99,8 +95,7 @@ void fleet_stage::happen() {
       if (chance(4)) use_much(one);
       tell(one);  // and more at once
       break;
-    default:
-      break;
+    default: break;
   }
   for (std::uint64_t i = random_() % 8; i != 0; --i) {
     one.use(static_cast<kind>(random_() % 3), static_cast<unsigned>(random_() % 40), chance(10) ? 0 : random_() % 100);

@@ -58,9 +58,7 @@ std::shared_ptr<flight> promotion_stage::judge_wish(const flight_ledger::name& w
       if (is_open) note(key, word, "it is on its way");
       if (!may_be_too_soon && !may_have_given_up && !may_be_full && !ledger_.pressed.contains(backend)) note(key, word, "for no reason");
       return nullptr;
-    default:
-      note(key, word, "that is no answer");
-      return nullptr;
+    default: note(key, word, "that is no answer"); return nullptr;
   }
 }
 

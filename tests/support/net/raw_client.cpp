@@ -1,17 +1,16 @@
 #include "tests/support/net/raw_client.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <array>
+#include <cctype>
+#include <cerrno>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdexcept>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cctype>
-#include <stdexcept>
 
 namespace kvc::test {
 namespace {
@@ -135,9 +134,13 @@ bool raw_client::trickles_until_closed(char byte, std::chrono::milliseconds paus
   return false;
 }
 
-void raw_client::finish() { ::shutdown(descriptor_, SHUT_WR); }
+void raw_client::finish() {
+  ::shutdown(descriptor_, SHUT_WR);
+}
 
-void raw_client::shrink_receive_buffer(int bytes) { ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)); }
+void raw_client::shrink_receive_buffer(int bytes) {
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
 
 std::string raw_client::request(std::string_view method, std::string_view target, std::string_view body, const header_list& headers) {
   std::string text;

@@ -81,9 +81,7 @@ struct store_fixture {
   }
 
   /// Runs the test's context until `holds`; false after 20 s.
-  bool eventually(const std::function<bool()>& holds) {
-    return kvc::test::run_until(context, holds);
-  }
+  bool eventually(const std::function<bool()>& holds) { return kvc::test::run_until(context, holds); }
 
   /// Waits for exactly this answer to a probe.
   bool becomes(const std::string& body, const std::string& answer) {

@@ -1,10 +1,6 @@
 // A fleet of two lanes with everything between sockets and index, driven from the test's own thread.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,6 +8,11 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include "core/block_hasher.hpp"
 #include "core/catalog.hpp"
@@ -52,9 +53,7 @@ struct stream_fixture {
   boost::asio::io_context context;  ///< of the test: publishers live here and make progress inside `eventually` and `await`
 
   /// Runs the test's context until `holds`; false after 20 s.
-  bool eventually(const std::function<bool()>& holds) {
-    return kvc::test::run_until(context, holds);
-  }
+  bool eventually(const std::function<bool()>& holds) { return kvc::test::run_until(context, holds); }
 
   /// What `work` answers; throws when it has not ended within 20 s.
   template <class T>

@@ -23,8 +23,8 @@ class stub_mp_server {
     unsigned status = 200;
     std::string body = "{}";
     std::string content_type = "application/json";
-    bool breaks_off = false;  ///< the connection ends instead of an answer
-    bool is_silent = false;   ///< nothing comes
+    bool breaks_off = false;                               ///< the connection ends instead of an answer
+    bool is_silent = false;                                ///< nothing comes
     std::size_t most_sent = static_cast<std::size_t>(-1);  ///< bytes of the answer, head included; then the connection ends
   };
 

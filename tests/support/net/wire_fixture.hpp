@@ -37,7 +37,9 @@ struct wire {
   net::zmq_engine engine;
   boost::asio::io_context context{1};
 
-  net::zmq_socket open(net::zmq_socket::kind what, net::zmq_options options = {}) { return {engine, context.get_executor(), what, options}; }
+  net::zmq_socket open(net::zmq_socket::kind what, net::zmq_options options = {}) {
+    return {engine, context.get_executor(), what, options};
+  }
 
   void run(boost::asio::awaitable<void> work) {
     std::exception_ptr failure;
