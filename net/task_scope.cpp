@@ -21,7 +21,8 @@ struct task_scope::task {
   std::string name;
   std::uint64_t number = 0;
   asio::cancellation_signal cancel;
-  bool has_begun = false;  ///< before that it has not said which requests to leave it hears
+  /// Before that it has not said which requests to leave it hears, and with Boost 1.83 one that it does hear is thrown to the lane.
+  bool has_begun = false;
 };
 
 /// The handler of a task, which is its owner: called when the coroutine has ended, or destroyed with it. The latter where an operation
@@ -109,7 +110,11 @@ void task_scope::all_begun(std::uint64_t newest) {
 void task_scope::note_begun(task& which) {
   if (which.has_begun) return;
   which.has_begun = true;
-  if (is_leaving_) which.cancel.emit(asio::cancellation_type::total);
+  if (closed_) {
+    which.cancel.emit(asio::cancellation_type::terminal);
+  } else if (is_leaving_) {
+    which.cancel.emit(asio::cancellation_type::total);
+  }
 }
 
 void task_scope::ended(task_list::iterator which) noexcept {
@@ -124,13 +129,13 @@ void task_scope::cancel(asio::cancellation_type type) {
   // A cancelled task may end, and spawn or erase others, inside emit: step past it first.
   for (auto next = tasks_.begin(); next != tasks_.end();) {
     const auto current = next++;
-    if ((*current)->has_begun || type != asio::cancellation_type::total) {
+    if ((*current)->has_begun) {
       (*current)->cancel.emit(type);
     } else {
       have_all_begun = false;
     }
   }
-  if (have_all_begun || type != asio::cancellation_type::total) return;
+  if (have_all_begun) return;
   // Each of them is told by what was posted when it was spawned, but for those for which there was no memory then.
   try {
     asio::post(executor_, [scope = self_, newest = spawned_] {

@@ -38,8 +38,8 @@ class task_scope {
   /// it then.
   void spawn(std::string name, asio::awaitable<void> task);
 
-  /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later, once it has begun; `terminal`:
-  /// now.
+  /// Asks every running task to stop. `total`: at its next safe point, and so each that is spawned later; `terminal`: now. One that has not
+  /// begun is asked behind its first step.
   void cancel(asio::cancellation_type type);
 
   /// Completes when no task is left, or when `patience` has passed. True: all gone. Must itself run on the executor's thread and not

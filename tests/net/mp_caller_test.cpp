@@ -214,6 +214,7 @@ BOOST_AUTO_TEST_CASE(no_connection_is_lost_whatever_becomes_of_calls) {
   struct one_call {
     std::size_t server = 0;
     bool has_time = true;
+    bool has_begun = false;
     bool is_cancelled = false;
     bool has_ended = false;
     bool has_thrown = false;
@@ -230,6 +231,7 @@ BOOST_AUTO_TEST_CASE(no_connection_is_lost_whatever_becomes_of_calls) {
       fresh.server = server;
       fresh.has_time = has_time;
       const auto work = [&calls, &fresh, port = servers[server]->port()]() -> net::asio::awaitable<void> {
+        fresh.has_begun = true;
         fresh.answer = co_await calls.call("127.0.0.1", port, "GET", "/", {}, fresh.has_time ? steady::duration(20s) : 1ms);
       };
       net::asio::co_spawn(context, work, net::asio::bind_cancellation_slot(fresh.leave.slot(), [&fresh](std::exception_ptr failed) {
@@ -238,6 +240,7 @@ BOOST_AUTO_TEST_CASE(no_connection_is_lost_whatever_becomes_of_calls) {
                           }));
     };
     const auto cancel = [](one_call& gone) {
+      if (!gone.has_begun) return;  // what Boost 1.83 throws to the context then is not of the calls
       gone.is_cancelled = true;
       if (!gone.has_ended) gone.leave.emit(net::asio::cancellation_type::terminal);
     };
@@ -250,6 +253,8 @@ BOOST_AUTO_TEST_CASE(no_connection_is_lost_whatever_becomes_of_calls) {
       BOOST_REQUIRE(calls.in_use() <= 3U);
       BOOST_REQUIRE(calls.waiting() <= 6U);
     }
+    context.restart();
+    context.poll();  // all have begun
     for (one_call& each : all) {
       if (each.server == 1) cancel(each);  // else it would take its whole time
     }
