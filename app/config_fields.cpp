@@ -101,7 +101,7 @@ constexpr std::array rows{
                "threads that serve requests and apply events"},
     field_info{"process", "pin_lanes", pin_lanes, "true or false", "keep each lane on a CPU of its own; no more lanes than CPUs then"},
     field_info{"process", "zmq_io_threads", whole(KVC_AT(zmq_io_threads), 1, 64), "",
-               "threads that move event bytes for all lanes, and as many again for answers to replays"},
+               "threads that move answers to replays, and as many again for the events of publishers that connect to us"},
     field_info{"process", "hash_seed", whole(KVC_AT(hash_seed), 0, any_u64), "0 is a seed like any other",
                "XXH3 seed of block hashes where a registration names none"},
     field_info{"process", "shutdown_timeout_ms", whole(KVC_AT(shutdown_timeout), 0, hour_ms),
@@ -145,7 +145,7 @@ constexpr std::array rows{
                "bearer tokens that may ask but not register or unregister", "", true},
 
     field_info{"streams", "stream_receive_high_water", whole(KVC_AT(streams.receive_high_water), 1, 10'000'000), "",
-               "messages kept per stream while its lane is busy; more wait with the publisher, and what it drops is a gap"},
+               "messages kept per stream during a replay; more wait with the publisher, and what it drops is a gap"},
     field_info{"streams", "stream_max_payload_bytes", whole(KVC_AT(streams.max_payload_bytes), kib, gib), "",
                "a publisher that sends a larger frame is disconnected"},
     field_info{"streams", "stream_batches_per_turn", whole(KVC_AT(streams.batches_per_turn), 1, 65'536), "",

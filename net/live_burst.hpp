@@ -7,8 +7,8 @@
 #include <span>
 
 #include "net/errc.hpp"
+#include "net/live_socket.hpp"
 #include "net/zmq_frames.hpp"
-#include "net/zmq_socket.hpp"
 
 namespace kvc::net {
 
@@ -28,7 +28,7 @@ class live_burst {
   static constexpr std::size_t enough_bytes = 16'384;  ///< of payloads: by then a batch is more work than its code is to fetch
 
   struct arrival {
-    zmq_message message;
+    live_message message;
     error_code failed;                 ///< why there is no batch in it
     batch_frames batch;                ///< reads the message; meaningless when it failed
     bool is_other_connection = false;  ///< than that of the message before it
@@ -40,9 +40,9 @@ class live_burst {
 
   /// Takes a message from the socket that waits there. False: none does. True for whatever else comes of it: see `arrival::failed`.
   /// Precondition: `has_room`.
-  [[nodiscard]] bool receive(zmq_socket& from);
+  [[nodiscard]] bool receive(live_socket& from);
   /// Takes what else waits there, until there are `most` messages or no room.
-  void receive_more(zmq_socket& from, std::size_t most);
+  void receive_more(live_socket& from, std::size_t most);
   [[nodiscard]] bool has_room() const noexcept { return end_ < most_messages && bytes_ < enough_bytes; }
 
   /// How many are in hand, and how many there are.
@@ -67,9 +67,9 @@ class live_burst {
 
  private:
   /// As `receive`, but does not tell which connection it came over.
-  bool take(zmq_socket& from);
+  bool take(live_socket& from);
   /// Tells of the messages from `first_new` on, counted from the beginning of `all_`, which connection they came over.
-  void mark(zmq_socket& from, std::size_t first_new);
+  void mark(live_socket& from, std::size_t first_new);
 
   std::array<arrival, most_messages> all_;
   std::size_t first_ = 0;

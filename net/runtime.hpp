@@ -20,6 +20,7 @@
 #include "net/lane_beat.hpp"
 #include "net/lane_turns.hpp"
 #include "net/live_burst.hpp"
+#include "net/receive_chunk.hpp"
 #include "net/replay_gate.hpp"
 #include "net/spare_lists.hpp"
 #include "net/spare_pool.hpp"
@@ -56,6 +57,7 @@ class lane {
   // Before the context, with which those that wait in them are destroyed.
   lane_turns turns;     ///< of the streams
   replay_gate replays;  ///< of the streams, under way at once
+  chunk_pool chunks;    ///< that streams receive into; this lane only
   asio::io_context context{1};
   lane_beat beat{context};                                                         ///< goes while the lane does
   std::shared_ptr<core::lane_names> names = std::make_shared<core::lane_names>();  ///< of the workers' blocks; this lane only

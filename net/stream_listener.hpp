@@ -13,19 +13,20 @@
 
 #include "core/stream_fsm.hpp"
 #include "net/break_count.hpp"
+#include "net/connection_seen.hpp"
 #include "net/evictable.hpp"
 #include "net/failure_pause.hpp"
 #include "net/fleet_service.hpp"
 #include "net/handler_place.hpp"
 #include "net/index_inlet.hpp"
 #include "net/live_burst.hpp"
+#include "net/live_socket.hpp"
 #include "net/name_lookup.hpp"
 #include "net/name_source.hpp"
 #include "net/replay_client.hpp"
 #include "net/replay_gate.hpp"
 #include "net/stream_news.hpp"
 #include "net/stream_sink.hpp"
-#include "net/zmq_socket.hpp"
 
 namespace kvc::net {
 
@@ -137,11 +138,11 @@ class stream_listener final : public evictable, public index_inlet, public name_
   void settle();
   /// With a message. `is_other`: it came over another connection than the one before.
   void watch_connection(bool is_other, clock::time_point now);
-  const zmq_socket::connection& look(clock::time_point now);
+  const connection_seen& look(clock::time_point now);
   void tell_connection(clock::time_point now);
 
   break_count breaks_;
-  zmq_socket::connection seen_;  ///< by the last look at this socket
+  connection_seen seen_;         ///< by the last look at this socket
   bool is_untold_ = false;       ///< the machine has not heard of that
   clock::time_point looked_at_;  ///< when that was
   clock::time_point now_;        ///< when the clock was looked at last
@@ -153,7 +154,7 @@ class stream_listener final : public evictable, public index_inlet, public name_
   stream_sink sink_;
   core::stream_fsm machine_;
   stream_news news_;
-  std::optional<zmq_socket> socket_;
+  std::optional<live_socket> socket_;
   std::optional<replay_client> replay_;  ///< since its address is known
   replay_gate::visitor asking_;
   std::optional<replay_gate::pass> replay_pass_;  ///< while an answer is under way

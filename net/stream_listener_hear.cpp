@@ -69,7 +69,7 @@ void stream_listener::settle() {
   if (!seen_.connected && may_have_moved && now_ - opened_at_ >= lookup_pause_) wants_another_socket_ = true;
   if (seen_.given_up) {
     wants_another_socket_ = true;
-    sink_.reject_message({}, "connection", make_error_code(seen_.connects > 0 ? errc::message_too_large : errc::not_understood));
+    sink_.reject_message({}, "connection", make_error_code(seen_.fault));
   }
   tell_connection(now_);
   if (now_ >= machine_.wake_at()) machine_.on_quiet(now_);
@@ -121,6 +121,7 @@ asio::awaitable<void> stream_listener::hear_reply() {
     co_return;
   }
   now_ = clock::now();
+  socket_->take_in();                       // nobody will receive before the answer has ended
   breaks_.on_look(look(now_).disconnects);  // before the answer is believed: it may be another publisher's already
   tell_connection(now_);
   if (machine_.next() != core::stream_fsm::step::read_reply) {
@@ -157,7 +158,7 @@ void stream_listener::watch_connection(bool is_other, clock::time_point now) {
   if (is_other || !breaks_.is_behind(seen.disconnects)) tell_connection(now);
 }
 
-const zmq_socket::connection& stream_listener::look(clock::time_point now) {
+const connection_seen& stream_listener::look(clock::time_point now) {
   looked_at_ = now;
   seen_ = socket_->poll_connection();
   is_untold_ = true;

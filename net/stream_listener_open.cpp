@@ -66,14 +66,13 @@ asio::awaitable<error_code> stream_listener::find_and_open() {
 
 error_code stream_listener::open(const std::string& endpoint) {
   const core::registration& from = service_->registration;
-  zmq_options options;
+  live_options options;
+  options.endpoint = endpoint;
+  options.bind = from.bind;
+  options.prefix = core::topic_prefix(from.topic);
   options.receive_high_water = settings_->receive_high_water;
   options.max_frame_bytes = settings_->max_payload_bytes;
-  options.watch_connection = true;
-  error_code failed = zmq_socket::open(socket_, *engine_, lane_->context.get_executor(), zmq_socket::kind::subscriber, options);
-  if (!failed) failed = socket_->subscribe(core::topic_prefix(from.topic));
-  if (!failed) failed = from.bind ? socket_->bind(endpoint) : socket_->connect(endpoint);
-  if (failed) socket_.reset();
+  const error_code failed = live_socket::open(socket_, *engine_, lane_->context.get_executor(), lane_->chunks, options);
   seen_ = {};
   is_untold_ = false;  // that it is not connected yet is nothing to tell: it will be, or does not come to be in time
   return failed;

@@ -103,7 +103,7 @@ void stream_news::note_applied(const core::stream_fsm& machine, std::chrono::ste
   put(status.last_applied_ns, std::int64_t{std::chrono::nanoseconds(now.time_since_epoch()).count()});
 }
 
-void stream_news::note_connection(const zmq_socket::connection& seen) {
+void stream_news::note_connection(const connection_seen& seen) {
   core::connection_state now = core::connection_state::connecting;
   has_stood_ = has_stood_ || seen.connected || seen.disconnects > 0;  // also with a socket before this one
   if (has_stood_) now = seen.connected ? core::connection_state::connected : core::connection_state::disconnected;

@@ -7,10 +7,10 @@
 
 #include "core/counters.hpp"
 #include "core/stream_fsm.hpp"
+#include "net/connection_seen.hpp"
 #include "net/errc.hpp"
 #include "net/fleet_service.hpp"
 #include "net/line_budget.hpp"
-#include "net/zmq_socket.hpp"
 
 namespace kvc::net {
 
@@ -25,7 +25,7 @@ class stream_news {
   void show(core::stream_fsm& machine);
   /// A batch has been applied or given up: its seqno may be read, and all it stands for with it.
   void note_applied(const core::stream_fsm& machine, std::chrono::steady_clock::time_point now);
-  void note_connection(const zmq_socket::connection& seen);
+  void note_connection(const connection_seen& seen);
   /// A socket could not be had; told when the reason is another than the last time.
   void cannot_open(const error_code& why);
   void has_opened() { open_failure_ = {}; }

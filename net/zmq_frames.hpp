@@ -12,6 +12,7 @@
 
 namespace kvc::net {
 
+class live_message;
 class zmq_message;
 
 /// One batch as it travels. The views live as long as the frames they were read from.
@@ -34,6 +35,7 @@ inline constexpr std::uint64_t end_of_replay = ~std::uint64_t{0};
 /// Errors: `bad_frame_count`; `bad_seqno_frame`, also for the number that means "no more".
 [[nodiscard]] result<batch_frames> read_live(std::span<const std::span<const std::byte>> frames);
 [[nodiscard]] result<batch_frames> read_live(const zmq_message& message);
+[[nodiscard]] result<batch_frames> read_live(const live_message& message);
 
 /// Reads a reply as a dealer receives it, from the back, because publishers differ in front: `"", seqno, payload` or
 /// `"", topic, seqno, payload`, with the end marker in either of the last two frames. (Source: kv-events.md section 7.)

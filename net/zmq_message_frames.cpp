@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "net/live_socket.hpp"
 #include "net/zmq_frames.hpp"
 #include "net/zmq_socket.hpp"
 
@@ -16,7 +17,8 @@ constexpr std::size_t longest_form = 4;
 
 /// At most one frame more than any message of ours has, so that a longer message still shows as one.
 struct frame_list {
-  explicit frame_list(const zmq_message& message) : count(std::min(message.size(), frames.size())) {
+  template <class Message>
+  explicit frame_list(const Message& message) : count(std::min(message.size(), frames.size())) {
     for (std::size_t i = 0; i < count; ++i) frames[i] = message.frame(i);
   }
   [[nodiscard]] std::span<const frame> view() const { return std::span(frames).first(count); }
@@ -28,6 +30,10 @@ struct frame_list {
 }  // namespace
 
 result<batch_frames> read_live(const zmq_message& message) {
+  return read_live(frame_list(message).view());
+}
+
+result<batch_frames> read_live(const live_message& message) {
   return read_live(frame_list(message).view());
 }
 

@@ -349,7 +349,9 @@ zmq_socket::connection zmq_socket::poll_connection() {
   return {.connected = is_open && seen.is_connected(),
           .connects = seen.connects(),
           .disconnects = seen.disconnects(),
-          .given_up = is_open && state_->connects && seen.has_given_up(std::chrono::steady_clock::now())};
+          .given_up = is_open && state_->connects && seen.has_given_up(std::chrono::steady_clock::now()),
+          // It does not say; a publisher that has been understood has hardly anything else left to do wrong.
+          .fault = seen.connects() > 0 ? errc::message_too_large : errc::not_understood};
 }
 
 bool zmq_socket::has_notices() const noexcept {

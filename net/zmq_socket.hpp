@@ -15,6 +15,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "net/connection_seen.hpp"
 #include "net/errc.hpp"
 #include "net/zmq_engine.hpp"
 
@@ -100,12 +101,7 @@ class zmq_socket {
 
   /// With `watch_connection`: what the transport said so far. Reads the pending notices, which wait without a bound until then: ask
   /// whenever `has_notices`. What a connection brought before its end is there to be received by the time the end is told.
-  struct connection {
-    bool connected = false;
-    std::uint64_t connects = 0;  ///< completed handshakes
-    std::uint64_t disconnects = 0;
-    bool given_up = false;  ///< the transport will not connect again: the other side broke the protocol, or sent too large a frame
-  };
+  using connection = connection_seen;
   [[nodiscard]] connection poll_connection();
   /// The transport has said something since `poll_connection`, of a connection or of nothing that matters. Known by the end of the next
   /// `wait`.

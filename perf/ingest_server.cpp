@@ -148,18 +148,26 @@ asio::awaitable<void> discard(net::lane* home, net::zmq_engine* engine, core::re
                               discarded* into) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
-  net::zmq_options options;
+  net::live_options options;
+  options.endpoint = from.endpoint;
   options.receive_high_water = with.receive_high_water;
   options.max_frame_bytes = with.max_payload_bytes;
-  net::zmq_socket socket(*engine, home->context.get_executor(), net::zmq_socket::kind::subscriber, options);
-  if (socket.subscribe("") || socket.connect(from.endpoint)) co_return;
-  net::zmq_message message;
+  std::optional<net::live_socket> socket;
+  if (net::live_socket::open(socket, *engine, home->context.get_executor(), home->chunks, options)) co_return;
+  net::live_message message;
   std::size_t taken_this_turn = 0;
   for (;;) {
-    const auto failed = co_await socket.receive(message, std::chrono::steady_clock::now() + ingest_patience);
+    net::error_code failed = socket->try_receive(message);
+    if (failed == net::errc::would_block) {
+      const auto until = std::chrono::steady_clock::now() + ingest_patience;
+      failed = co_await socket->wait(until);
+      (void)socket->poll_connection();
+      message.clear();
+    }
     if (failed == net::errc::cancelled || failed == net::errc::closed) co_return;
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     if (cancellation.cancelled() != asio::cancellation_type::none) co_return;
+    if (message.size() == 0) continue;
     if (const auto live = net::read_live(message)) into->newest.store(live->number.get(), std::memory_order_release);
     if (++taken_this_turn >= with.batches_per_turn) {
       taken_this_turn = 0;

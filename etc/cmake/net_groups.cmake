@@ -35,4 +35,6 @@ kvc_group(kvc_net addresses net/endpoint_host net/host_text net/master_answers n
           net/stream_rules_of)
 kvc_group(kvc_net sockets net/connection_notes net/replay_client net/zmq_engine net/zmq_frames net/zmq_message_frames net/zmq_monitor
           net/zmq_socket)
+kvc_group(kvc_net links net/live_burst net/live_socket net/publisher_address net/publisher_calls net/publisher_link net/publisher_session net/receive_chunk
+          net/zmtp_codec)
 kvc_group(kvc_net series net/label_text net/process_usage net/stream_report net/stream_series)

@@ -1,6 +1,7 @@
 #include "net/live_burst.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,9 @@ void send(zmq_socket& by, std::uint64_t number, std::string_view payload) {
 }
 
 /// One message, which may still be on its way.
-asio::awaitable<void> receive(live_burst& into, zmq_socket& from) {
+asio::awaitable<void> receive(live_burst& into, live_socket& from) {
   while (!into.receive(from)) {
+    (void)from.poll_connection();
     const auto until = soon();
     const error_code waited = co_await from.wait(until);
     BOOST_TEST_REQUIRE(!waited);
@@ -40,11 +42,12 @@ std::string payload_of(const live_burst::arrival& what) {
 
 asio::awaitable<void> hear_in_order(wire& on) {
   zmq_socket publisher = on.open(zmq_socket::kind::publisher);
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  co_await join(publisher, subscriber);
+  BOOST_TEST_REQUIRE(!publisher.bind("tcp://127.0.0.1:*"));
+  std::optional<live_socket> subscriber = on.hear(publisher.bound_endpoint());
+  co_await get_heard(publisher, *subscriber);
   for (std::uint64_t i = 0; i < 5; ++i) send(publisher, i, "payload " + std::to_string(i));
   live_burst heard;
-  for (int i = 0; i < 3; ++i) co_await receive(heard, subscriber);
+  for (int i = 0; i < 3; ++i) co_await receive(heard, *subscriber);
   heard.tell();
   heard.tell();
   BOOST_TEST(heard.size() == 3U);
@@ -58,26 +61,27 @@ asio::awaitable<void> hear_in_order(wire& on) {
   BOOST_TEST(heard.in_hand() == 0U);
   BOOST_TEST_REQUIRE(heard.size() == 1U);
   BOOST_TEST(heard[0].batch.number.get() == 2U);
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
   heard.drop_untold();  // as if they had never come
   BOOST_TEST(heard.size() == 0U);
   heard.finish();
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
   BOOST_TEST(payload_of(heard[0]) == "payload 4");
-  BOOST_TEST(!heard.receive(subscriber));
+  BOOST_TEST(!heard.receive(*subscriber));
 }
 
 asio::awaitable<void> hear_rubbish(wire& on) {
   zmq_socket publisher = on.open(zmq_socket::kind::publisher);
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  co_await join(publisher, subscriber);
+  BOOST_TEST_REQUIRE(!publisher.bind("tcp://127.0.0.1:*"));
+  std::optional<live_socket> subscriber = on.hear(publisher.bound_endpoint());
+  co_await get_heard(publisher, *subscriber);
   const std::array<std::string_view, 1> lone{"only one frame"};
   BOOST_TEST_REQUIRE(!publisher.try_send(lone));
   const std::array<std::string_view, 3> unnumbered{"topic", "short", "payload"};
   BOOST_TEST_REQUIRE(!publisher.try_send(unnumbered));
   send(publisher, 7, "sound");
   live_burst heard;
-  for (int i = 0; i < 3; ++i) co_await receive(heard, subscriber);
+  for (int i = 0; i < 3; ++i) co_await receive(heard, *subscriber);
   BOOST_TEST(heard[0].failed == make_error_code(errc::bad_frame_count));
   BOOST_TEST(heard[1].failed == make_error_code(errc::bad_seqno_frame));
   BOOST_TEST(!heard[2].failed);
@@ -85,19 +89,20 @@ asio::awaitable<void> hear_rubbish(wire& on) {
 
 asio::awaitable<void> hear_much(wire& on) {
   zmq_socket publisher = on.open(zmq_socket::kind::publisher);
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  co_await join(publisher, subscriber);
+  BOOST_TEST_REQUIRE(!publisher.bind("tcp://127.0.0.1:*"));
+  std::optional<live_socket> subscriber = on.hear(publisher.bound_endpoint());
+  co_await get_heard(publisher, *subscriber);
   for (std::uint64_t i = 0; i < live_burst::most_messages + 1; ++i) send(publisher, i, "");
   live_burst heard;
-  while (heard.has_room()) co_await receive(heard, subscriber);
+  while (heard.has_room()) co_await receive(heard, *subscriber);
   BOOST_TEST(heard.size() == live_burst::most_messages);
   for (std::size_t i = 0; i < live_burst::most_messages; ++i) heard.tell();
   heard.finish();
   BOOST_TEST(heard.has_room());
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
   heard.clear();
   send(publisher, 100, std::string(live_burst::enough_bytes, 'x'));
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
   BOOST_TEST(!heard.has_room());  // its bytes are enough
   heard.tell();
   heard.finish();
@@ -107,52 +112,57 @@ asio::awaitable<void> hear_much(wire& on) {
 asio::awaitable<void> hear_two_publishers(wire& on) {
   zmq_socket first = on.open(zmq_socket::kind::publisher);
   zmq_socket second = on.open(zmq_socket::kind::publisher);
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber);
-  co_await join(first, subscriber);
+  std::optional<live_socket> subscriber = on.hear("tcp://127.0.0.1:*", true);
+  BOOST_TEST_REQUIRE(!first.connect(subscriber->bound_endpoint()));
+  co_await get_heard(first, *subscriber);
   send(first, 0, "first");
   send(first, 1, "first");
   live_burst heard;
-  co_await receive(heard, subscriber);
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
+  co_await receive(heard, *subscriber);
   BOOST_TEST(heard[0].is_other_connection);  // nobody was heard before
   BOOST_TEST(!heard[1].is_other_connection);
   first.close();
-  co_await join(second, subscriber);
+  BOOST_TEST_REQUIRE(!second.connect(subscriber->bound_endpoint()));
+  co_await get_heard(second, *subscriber);
   send(second, 0, "second");
   send(second, 1, "second");
-  co_await receive(heard, subscriber);
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
+  co_await receive(heard, *subscriber);
   BOOST_TEST(heard[2].is_other_connection);
   BOOST_TEST(!heard[3].is_other_connection);
 }
 
 /// The last of one publisher and the first of its successor lie in the queue of the transport together.
 asio::awaitable<void> hear_successor_at_once(wire& on) {
-  constexpr zmq_options watching{.reconnect_ms = 5, .reconnect_max_ms = 10, .watch_connection = true};
   zmq_socket first = on.open(zmq_socket::kind::publisher);
   zmq_socket second = on.open(zmq_socket::kind::publisher);
-  zmq_socket subscriber = on.open(zmq_socket::kind::subscriber, watching);
-  co_await join(first, subscriber);
+  BOOST_TEST_REQUIRE(!first.bind("tcp://127.0.0.1:*"));
   const std::string endpoint = first.bound_endpoint();
+  std::optional<live_socket> subscriber = on.hear(endpoint);
+  co_await get_heard(first, *subscriber);
   live_burst heard;
   send(first, 0, "first");
-  co_await receive(heard, subscriber);
+  co_await receive(heard, *subscriber);
   for (std::uint64_t i = 1; i < 4; ++i) send(first, i, "first");
   while (heard.size() < 2) {  // a wait may end for nothing
-    const error_code waited = co_await subscriber.wait(soon());
+    const error_code waited = co_await subscriber->wait(soon());
     BOOST_TEST_REQUIRE(!waited);
-    heard.receive_more(subscriber, 2);
+    heard.receive_more(*subscriber, 2);
   }
   first.close();
   co_await bind_after(second, endpoint);
   const auto patience = soon();
-  while (subscriber.poll_connection().connects < 2 && wire_clock::now() < patience) co_await one_turn();
+  while (subscriber->poll_connection().connects < 2 && wire_clock::now() < patience) {
+    subscriber->take_in();
+    co_await one_turn();
+  }
   while (payload_of(heard[heard.size() - 1]) != "second" && wire_clock::now() < patience) {
     for (int i = 0; i < 20; ++i) {
       send(second, 0, "second");
       co_await one_turn();
     }
-    heard.receive_more(subscriber, live_burst::most_messages);
+    heard.receive_more(*subscriber, live_burst::most_messages);
   }
   for (std::size_t i = 1; i < heard.size(); ++i) {
     BOOST_TEST(heard[i].is_other_connection == (payload_of(heard[i]) != payload_of(heard[i - 1])), "message " << i);

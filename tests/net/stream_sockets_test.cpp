@@ -1,7 +1,9 @@
 // Streams for which the system has no socket at the moment: too many files, or too many sockets.
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -21,7 +23,8 @@ using kvc::test::fake_publisher;
 using kvc::test::stored_payload;
 using kvc::test::tokens_from;
 
-/// Of each kind: those that are watched, three for each stream, so that there are enough for two; and those that ask for replays.
+/// Of each kind: those that are watched, three for each stream that publishers connect to, so that there are enough for two; and those that
+/// ask for replays.
 constexpr std::size_t sockets = 8;
 
 struct scarce_fixture : kvc::test::stream_fixture {
@@ -30,10 +33,23 @@ struct scarce_fixture : kvc::test::stream_fixture {
   kvc::net::zmq_engine others;  ///< the publishers have their own sockets
   fake_publisher publisher{others, context, {}};
   const std::vector<std::string> names{"a", "b", "c", "d"};
+  std::map<std::string, fake_publisher> callers;  ///< by name; who is connected to directly needs none of libzmq's sockets
 
+  [[nodiscard]] static kvc::core::registration bound(const fake_publisher& caller, const std::string& name) {
+    auto wanted = registration(caller, name);
+    wanted.endpoint = "ipc://@kvc-scarce-" + name + std::to_string(::getpid());
+    wanted.bind = true;
+    return wanted;
+  }
   void add_all() {
-    publisher.publish(stored_payload({1}, {}, tokens_from(0, 1)));
-    for (const auto& each : names) BOOST_TEST_REQUIRE(await(fleet.add(registration(publisher, each))).has_value());
+    for (const auto& each : names) {
+      fake_publisher::options calling;
+      calling.endpoint = "ipc://@kvc-scarce-" + each + std::to_string(::getpid());
+      calling.connects = true;
+      fake_publisher& caller = callers.try_emplace(each, others, context, calling).first->second;
+      caller.publish(stored_payload({1}, {}, tokens_from(0, 1)));
+      BOOST_TEST_REQUIRE(await(fleet.add(bound(caller, each))).has_value());
+    }
   }
   [[nodiscard]] bool has_no_socket(const std::string& name) { return service(name)->status->connection.load() == connection_state::failed; }
   bool remove(const std::string& name) {
@@ -65,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(a_stream_without_a_socket_can_be_replaced_and_unregister
 
   BOOST_TEST(remove("d"));
 
-  auto other = registration(publisher, "c");
+  auto other = bound(callers.at("c"), "c");
   other.replay_endpoint.clear();
   BOOST_TEST_REQUIRE(await(fleet.add(other)).has_value());
   BOOST_TEST(remove("c"));

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "net/live_socket.hpp"
 #include "net/zmq_socket.hpp"
 
 namespace kvc::test {
@@ -27,7 +29,8 @@ inline wire_clock::time_point soon() {
   return wire_clock::now() + std::chrono::seconds(20);
 }
 
-inline std::string text_of(const net::zmq_message& message, std::size_t index) {
+template <class Message>
+std::string text_of(const Message& message, std::size_t index) {
   const auto frame = message.frame(index);
   return {reinterpret_cast<const char*>(frame.data()), frame.size()};
 }
@@ -35,15 +38,31 @@ inline std::string text_of(const net::zmq_message& message, std::size_t index) {
 /// An engine and a lane; runs coroutines to their end and rethrows what they throw.
 struct wire {
   net::zmq_engine engine;
+  net::chunk_pool chunks;
   boost::asio::io_context context{1};
 
   net::zmq_socket open(net::zmq_socket::kind what, net::zmq_options options = {}) {
     return {engine, context.get_executor(), what, options};
   }
 
+  /// What a stream hears through: everything at `endpoint`.
+  std::optional<net::live_socket> hear(std::string endpoint, bool bind = false) {
+    net::live_options options;
+    options.endpoint = std::move(endpoint);
+    options.bind = bind;
+    options.reconnect_ms = 5;
+    options.reconnect_max_ms = 10;
+    std::optional<net::live_socket> opened;
+    BOOST_TEST_REQUIRE(!net::live_socket::open(opened, engine, context.get_executor(), chunks, options));
+    return opened;
+  }
+
   void run(boost::asio::awaitable<void> work) {
     std::exception_ptr failure;
-    boost::asio::co_spawn(context, std::move(work), [&failure](std::exception_ptr thrown) { failure = thrown; });
+    boost::asio::co_spawn(context, std::move(work), [&](std::exception_ptr thrown) {
+      failure = thrown;
+      if (failure) context.stop();  // sockets that are still open would keep it going
+    });
     context.restart();
     context.run();
     if (failure) std::rethrow_exception(failure);
@@ -67,6 +86,38 @@ inline boost::asio::awaitable<std::string> bind_after(net::zmq_socket& publisher
   }
   BOOST_TEST_REQUIRE(!bound);
   co_return publisher.bound_endpoint();
+}
+
+/// A message of a live socket, which may still be on its way. Errors: those of its `wait`, and of what was received.
+inline boost::asio::awaitable<net::error_code> receive(net::live_socket& from, net::live_message& into, wire_clock::time_point until) {
+  for (;;) {
+    const net::error_code tried = from.try_receive(into);
+    if (tried != net::errc::would_block) co_return tried;
+    (void)from.poll_connection();
+    const net::error_code waited = co_await from.wait(until);
+    if (waited) co_return waited;
+  }
+}
+
+/// A publisher drops what it sends before a subscription has arrived: probes are published until one comes through, and the rest of them
+/// is eaten.
+inline boost::asio::awaitable<void> get_heard(net::zmq_socket& publisher, net::live_socket& subscriber) {
+  const std::array<std::string_view, 1> probe{"probe"};
+  const std::array<std::string_view, 1> last{"probes end"};
+  net::live_message message;
+  net::error_code received = net::errc::timed_out;
+  const auto patience = soon();
+  while (received && wire_clock::now() < patience) {
+    BOOST_TEST(!publisher.try_send(probe));
+    const auto until = wire_clock::now() + std::chrono::milliseconds(5);
+    received = co_await receive(subscriber, message, until);
+  }
+  BOOST_TEST(!publisher.try_send(last));
+  while (!received && text_of(message, 0) != "probes end") {
+    const auto until = soon();
+    received = co_await receive(subscriber, message, until);
+  }
+  BOOST_TEST(!received);
 }
 
 /// Binds `publisher` and connects `subscriber` to it, for all topics. A publisher drops what it sends before a subscription has arrived:
