@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t least_head = 2;
 constexpr std::size_t least_room = 4'096;       // less is not worth a system call
-constexpr std::size_t most_at_once = 65'536;    // of what nobody knows the end of; from 16 to 256 KiB made no difference
+constexpr std::size_t most_at_once = 65'536;    // of what nobody knows the end of; no other was found to be better
 constexpr std::size_t sure_bytes = 1 << 20;     // so much is made room for as soon as it is announced
 constexpr std::size_t cheap_to_move = 16'384;   // before a rest
 constexpr std::size_t beside_payload = 65'536;  // topic, number, and their heads

@@ -54,7 +54,7 @@ class chunk_share {
 /// Bounds: chunks of the usual size are kept, `most_idle` at most; larger ones are freed at once. Outlives all shares. Lane: one.
 class chunk_pool {
  public:
-  static constexpr std::size_t usual_bytes = 256 << 10;  ///< two long prompts of vLLM's; sizes from 128 to 512 KiB made no difference
+  static constexpr std::size_t usual_bytes = 256 << 10;  ///< two long prompts of vLLM's; no other was found to be better
   static constexpr std::size_t most_idle = 16;
 
   chunk_pool() = default;
