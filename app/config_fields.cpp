@@ -144,8 +144,9 @@ constexpr std::array rows{
     field_info{"http", "auth_read_tokens", tokens(KVC_AT(http.auth_read_tokens)), token_words,
                "bearer tokens that may ask but not register or unregister", "", true},
 
-    field_info{"streams", "stream_receive_high_water", whole(KVC_AT(streams.receive_high_water), 1, 10'000'000), "",
-               "messages kept per stream during a replay; more wait with the publisher, and what it drops is a gap"},
+    field_info{
+        "streams", "stream_receive_high_water", whole(KVC_AT(streams.receive_high_water), 1, 10'000'000), "",
+        "messages kept per stream that does not receive, as during a replay; more wait with the publisher, and what it drops is a gap"},
     field_info{"streams", "stream_max_payload_bytes", whole(KVC_AT(streams.max_payload_bytes), kib, gib), "",
                "a publisher that sends a larger frame is disconnected"},
     field_info{"streams", "stream_batches_per_turn", whole(KVC_AT(streams.batches_per_turn), 1, 65'536), "",

@@ -86,11 +86,8 @@ class publisher_link::state : public std::enable_shared_from_this<state> {
 
   connection_seen poll() {
     if (phase_ != phase::over) go_on();
-    if (!has_something()) {
-      take_in();
-    } else if (phase_ == phase::open && publisher_calls::has_peer_ended(socket_.native_handle())) {
-      note_end();  // what it has said before is still to be received
-    }
+    const bool may_have_ended = phase_ == phase::open && seen_.connected;
+    if (may_have_ended && publisher_calls::has_peer_ended(socket_.native_handle())) note_end();  // what it has said is still to be received
     has_notices_ = false;
     return seen_;
   }

@@ -47,7 +47,8 @@ class publisher_session {
   /// What the peer is to be told, in this order; to be cleared by whoever has sent it.
   [[nodiscard]] std::string& to_send() noexcept { return to_send_; }
 
-  /// It may be long until something comes: holds no more memory than what is there needs.
+  /// It may be long until something comes: holds no memory when nothing is there, and little more than the bytes of a beginning of up to 16
+  /// KiB; a longer one stays where it is.
   void rest() noexcept;
 
  private:

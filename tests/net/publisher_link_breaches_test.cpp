@@ -2,8 +2,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/publisher_link.hpp"
@@ -91,19 +89,17 @@ asio::awaitable<void> answer_heartbeats(wire& on) {
   const std::string ping = raw::command("PING", "\0\x0a"s + "asleep");
   co_await peer.say(ping);
   const std::string expected = raw::command("PONG", "asleep");
-  bool over = false;
-  const auto sleep = [](publisher_link& on_it, bool& done) -> asio::awaitable<void> {
+  const auto sleep = [](publisher_link& on_it) -> asio::awaitable<void> {
     publisher_message none;
     const auto until = soon();
     const error_code ended = co_await receive(on_it, none, until);
     BOOST_TEST(ended == make_error_code(errc::closed));
-    done = true;
   };
-  asio::co_spawn(on.context, sleep(link, over), asio::detached);
+  side_task asleep(on.context, sleep(link));
   const std::string heard = co_await peer.read(expected.size());
   BOOST_TEST(heard == expected);
   link.close();
-  while (!over) co_await one_turn();
+  co_await asleep.end();
 }
 
 asio::awaitable<void> pass_over_other_words(wire& on) {

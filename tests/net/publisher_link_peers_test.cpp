@@ -4,10 +4,7 @@
 #include <sys/resource.h>
 #include <vector>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -61,8 +58,7 @@ asio::awaitable<void> hear_in_pieces(wire& on) {
   const std::vector<std::size_t> sizes{0, 300, 5, 17'000, 65'536, 1, 270'000, 255, 12'000, 600'000, 3};
   std::string words;
   for (const std::size_t each : sizes) words += raw::message({"topic", std::to_string(each) + std::string(each, 'p')});
-  std::size_t heard = 0;
-  const auto hear_all = [](publisher_link& from, const std::vector<std::size_t>& expected, std::size_t& count) -> asio::awaitable<void> {
+  const auto hear_all = [](publisher_link& from, const std::vector<std::size_t>& expected) -> asio::awaitable<void> {
     publisher_message message;
     const auto until = soon();
     for (const std::size_t each : expected) {
@@ -70,19 +66,16 @@ asio::awaitable<void> hear_in_pieces(wire& on) {
       BOOST_TEST_REQUIRE(!failed);
       BOOST_TEST_REQUIRE(message.size() == 2U);
       BOOST_TEST((text_of(message, 1) == std::to_string(each) + std::string(each, 'p')));
-      ++count;
     }
   };
-  asio::co_spawn(on.context, hear_all(link, sizes, heard), asio::detached);
+  side_task hearing(on.context, hear_all(link, sizes));
   std::size_t piece = 1;
   for (std::size_t at = 0; at < words.size(); at += piece, piece = (piece * 7 + 1) % 30'011) {
     const std::string some = words.substr(at, piece);
     co_await peer.say(some);
     co_await one_turn();
   }
-  const auto patience = soon();
-  while (heard < sizes.size() && wire_clock::now() < patience) co_await one_turn();
-  BOOST_TEST(heard == sizes.size());
+  co_await hearing.end();
 }
 
 asio::awaitable<void> give_up_silent(wire& on, std::string first_words) {
@@ -228,13 +221,12 @@ asio::awaitable<void> keep_what_comes_beside(wire& on, bool is_cancelled) {
     const auto until = in_time ? wire_clock::now() + 1ms : soon();
     how = co_await on_it.wait(until);
   };
-  asio::co_spawn(on.context, wait_once(link, !is_cancelled, ended), asio::bind_cancellation_slot(signal.slot(), asio::detached));
+  side_task waiting(on.context, wait_once(link, !is_cancelled, ended), signal.slot());
   co_await one_turn();
   const std::string words = raw::message({"topic", "1"});
   co_await peer.say(words);
   signal.emit(asio::cancellation_type::terminal);
-  const auto patience = soon();
-  while (ended == errc::would_block && wire_clock::now() < patience) co_await one_turn();
+  co_await waiting.end();
   BOOST_TEST(ended != make_error_code(errc::would_block));
   co_await expect(link, "1", 1);
 }
@@ -253,7 +245,8 @@ asio::awaitable<void> leave_amid(wire& on, int how_far, bool waits) {
   std::optional<publisher_link> link(make_link(on));
   connect(*link, peer.endpoint());
   error_code ended = errc::would_block;
-  if (waits) asio::co_spawn(on.context, wait_long(*link, ended), asio::detached);
+  std::optional<side_task> waiting;
+  if (waits) waiting.emplace(on.context, wait_long(*link, ended));
   if (how_far >= 1) co_await peer.accept();
   const std::string greeting = raw::greeting();
   if (how_far == 2) co_await peer.say(greeting);
@@ -270,7 +263,8 @@ asio::awaitable<void> leave_amid(wire& on, int how_far, bool waits) {
   co_await one_turn();
   if (waits) {
     link->close();  // the coroutine has a reference to it
-    while (ended != errc::closed) co_await one_turn();
+    co_await waiting->end();
+    BOOST_TEST(ended == make_error_code(errc::closed));
   }
   link.reset();
   if (how_far >= 1) co_await peer.hear_the_end();
@@ -325,6 +319,8 @@ BOOST_FIXTURE_TEST_CASE(a_link_may_go_at_any_moment, wire) {
 
 BOOST_AUTO_TEST_CASE(a_lane_may_go_while_somebody_waits) {
   // As one does that is stopped without a farewell: the coroutine goes with it, and the link, which is on its stack.
+  std::optional<side_task> waiting;
+  std::optional<side_task> greeting;
   wire on;
   raw_publisher peer(on.context);
   const auto wait_on_its_own = [](wire& lane, std::string endpoint) -> asio::awaitable<void> {
@@ -333,8 +329,8 @@ BOOST_AUTO_TEST_CASE(a_lane_may_go_while_somebody_waits) {
     error_code ended;
     co_await wait_long(link, ended);
   };
-  asio::co_spawn(on.context, wait_on_its_own(on, peer.endpoint()), asio::detached);
-  asio::co_spawn(on.context, peer.greet(), asio::detached);
+  waiting.emplace(on.context, wait_on_its_own(on, peer.endpoint()));
+  greeting.emplace(on.context, peer.greet());
   on.context.run_for(50ms);
 }
 

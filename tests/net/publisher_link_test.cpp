@@ -2,15 +2,12 @@
 #include "net/publisher_link.hpp"
 
 #include <array>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -170,27 +167,10 @@ asio::awaitable<void> wait_as_usual(publisher_link& link, error_code& ended) {
 /// Runs `waiter` and, once it sleeps, does `what` to it. None: it sleeps on; the link is closed in the end.
 std::optional<error_code> end_wait(wire& on, publisher_link& link, asio::awaitable<void> (*waiter)(publisher_link&, error_code&),
                                    const std::function<void(asio::cancellation_signal&)>& what) {
-  asio::cancellation_signal signal;
   error_code ended;
-  bool over = false;
-  asio::co_spawn(on.context, waiter(link, ended), asio::bind_cancellation_slot(signal.slot(), [&over](std::exception_ptr thrown) {
-                   BOOST_TEST(!thrown);
-                   over = true;
-                 }));
-  on.context.restart();
-  on.context.poll();
-  BOOST_TEST(!over);
-  what(signal);
-  const auto turns = [&on] {
-    on.context.restart();
-    on.context.poll();
-  };
-  for (int i = 0; i < 10 && !over; ++i) turns();
-  if (over) return ended;
-  link.close();
-  for (int i = 0; i < 10 && !over; ++i) turns();
-  BOOST_TEST_REQUIRE(over);
-  return std::nullopt;
+  const auto close = [&link] { link.close(); };
+  const bool is_ended_by_that = on.end_sleep(waiter(link, ended), what, close);
+  return is_ended_by_that ? std::optional(ended) : std::nullopt;
 }
 
 asio::awaitable<void> hear_successors(wire& on, std::string endpoint) {

@@ -3,9 +3,7 @@
 #include <exception>
 #include <functional>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -116,20 +114,8 @@ asio::awaitable<void> wait_forever(zmq_socket& on, error_code& ended) {
 
 /// Runs `wait_forever` and, once it sleeps, does `what` to it.
 error_code end_wait(wire& on, zmq_socket& socket, const std::function<void(asio::cancellation_signal&)>& what) {
-  asio::cancellation_signal signal;
   error_code ended;
-  bool over = false;
-  asio::co_spawn(on.context, wait_forever(socket, ended), asio::bind_cancellation_slot(signal.slot(), [&over](std::exception_ptr thrown) {
-                   BOOST_TEST(!thrown);
-                   over = true;
-                 }));
-  on.context.restart();
-  on.context.poll();
-  BOOST_TEST(!over);
-  what(signal);
-  on.context.restart();
-  on.context.run_for(20s);
-  BOOST_TEST(over);
+  BOOST_TEST(on.end_sleep(wait_forever(socket, ended), what, [&socket] { socket.close(); }));
   return ended;
 }
 

@@ -1,7 +1,6 @@
 // Links by themselves: how tests make them, and wait for what they bring.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
@@ -24,6 +23,13 @@ inline net::link_options quick_link() {
   return chosen;
 }
 
+/// The same, and of what nobody receives few messages wait.
+inline net::link_options narrow_link() {
+  net::link_options chosen = quick_link();
+  chosen.most_waiting = 10;
+  return chosen;
+}
+
 inline net::publisher_link make_link(wire& on, std::string_view prefix = {}, const net::link_options& options = quick_link()) {
   return {on.context.get_executor(), on.chunks, prefix, options};
 }
@@ -32,18 +38,6 @@ inline void connect(net::publisher_link& link, std::string_view endpoint) {
   const auto address = net::publisher_address(endpoint);
   BOOST_TEST_REQUIRE(address.has_value());
   BOOST_TEST_REQUIRE(!link.connect(*address));
-}
-
-/// A message, which may still be on its way. Errors: those of `wait`, and of what was received.
-inline boost::asio::awaitable<net::error_code> receive(net::publisher_link& from, net::publisher_message& into,
-                                                       wire_clock::time_point until) {
-  for (;;) {
-    const net::error_code tried = from.try_receive(into);
-    if (tried != net::errc::would_block) co_return tried;
-    (void)from.poll_connection();
-    const net::error_code waited = co_await from.wait(until);
-    if (waited) co_return waited;
-  }
 }
 
 /// Until what is known of the connections is as wanted. What is there is taken in, for whoever receives: an end is known before that, but
@@ -75,25 +69,8 @@ inline boost::asio::awaitable<void> expect(net::publisher_link& link, std::strin
   BOOST_TEST(message.connection() == connection);
 }
 
-/// A publisher drops what it sends before a subscription has arrived: probes are published until one comes through, and the rest of them
-/// is eaten.
 inline boost::asio::awaitable<void> get_heard(net::zmq_socket& publisher, net::publisher_link& link, std::string_view topic = "topic") {
-  const std::array<std::string_view, 2> probe{topic, "probe"};
-  const std::array<std::string_view, 2> last{topic, "probes end"};
-  net::publisher_message message;
-  net::error_code received = net::errc::timed_out;
-  const auto patience = soon();
-  while (received && wire_clock::now() < patience) {
-    BOOST_TEST_REQUIRE(!publisher.try_send(probe));
-    const auto until = wire_clock::now() + std::chrono::milliseconds(5);
-    received = co_await receive(link, message, until);
-  }
-  BOOST_TEST_REQUIRE(!publisher.try_send(last));
-  while (!received && text_of(message, 1) != "probes end") {
-    const auto until = soon();
-    received = co_await receive(link, message, until);
-  }
-  BOOST_TEST_REQUIRE(!received);
+  return get_heard<net::publisher_message>(publisher, link, topic);
 }
 
 }  // namespace kvc::test

@@ -4,12 +4,14 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,6 +21,7 @@
 
 #include "net/live_socket.hpp"
 #include "net/zmq_socket.hpp"
+#include "tests/support/net/side_task.hpp"
 
 namespace kvc::test {
 
@@ -67,6 +70,28 @@ struct wire {
     context.run();
     if (failure) std::rethrow_exception(failure);
   }
+
+  /// Runs `waiter` and, once it sleeps, does `what` to it. Whether that has ended it; `at_last` does otherwise.
+  bool end_sleep(boost::asio::awaitable<void> waiter, const std::function<void(boost::asio::cancellation_signal&)>& what,
+                 const std::function<void()>& at_last) {
+    boost::asio::cancellation_signal signal;
+    side_task waiting(context, std::move(waiter), signal.slot());
+    const auto turns = [&] {
+      for (int i = 0; i < 10 && !waiting.has_ended(); ++i) {
+        context.restart();
+        context.poll();
+      }
+    };
+    turns();
+    BOOST_TEST(!waiting.has_ended());
+    what(signal);
+    turns();
+    const bool is_ended_by_that = waiting.has_ended();
+    if (!is_ended_by_that) at_last();
+    turns();
+    BOOST_TEST(waiting.has_ended());
+    return is_ended_by_that;
+  }
 };
 
 /// One turn of the lane, so that other coroutines and the transport get on.
@@ -88,8 +113,9 @@ inline boost::asio::awaitable<std::string> bind_after(net::zmq_socket& publisher
   co_return publisher.bound_endpoint();
 }
 
-/// A message of a live socket, which may still be on its way. Errors: those of its `wait`, and of what was received.
-inline boost::asio::awaitable<net::error_code> receive(net::live_socket& from, net::live_message& into, wire_clock::time_point until) {
+/// A message, which may still be on its way. Errors: those of `wait`, and of what was received.
+template <class Socket, class Message>
+boost::asio::awaitable<net::error_code> receive(Socket& from, Message& into, wire_clock::time_point until) {
   for (;;) {
     const net::error_code tried = from.try_receive(into);
     if (tried != net::errc::would_block) co_return tried;
@@ -99,50 +125,43 @@ inline boost::asio::awaitable<net::error_code> receive(net::live_socket& from, n
   }
 }
 
+/// The same of a socket whose notices are somebody else's to read.
+inline boost::asio::awaitable<net::error_code> receive(net::zmq_socket& from, net::zmq_message& into, wire_clock::time_point until) {
+  return from.receive(into, until);
+}
+
 /// A publisher drops what it sends before a subscription has arrived: probes are published until one comes through, and the rest of them
 /// is eaten.
-inline boost::asio::awaitable<void> get_heard(net::zmq_socket& publisher, net::live_socket& subscriber) {
-  const std::array<std::string_view, 1> probe{"probe"};
-  const std::array<std::string_view, 1> last{"probes end"};
-  net::live_message message;
+template <class Message, class Socket>
+boost::asio::awaitable<void> get_heard(net::zmq_socket& publisher, Socket& subscriber, std::string_view topic = "topic") {
+  const std::array<std::string_view, 2> probe{topic, "probe"};
+  const std::array<std::string_view, 2> last{topic, "probes end"};
+  Message message;
   net::error_code received = net::errc::timed_out;
   const auto patience = soon();
   while (received && wire_clock::now() < patience) {
-    BOOST_TEST(!publisher.try_send(probe));
+    BOOST_TEST_REQUIRE(!publisher.try_send(probe));
     const auto until = wire_clock::now() + std::chrono::milliseconds(5);
     received = co_await receive(subscriber, message, until);
   }
-  BOOST_TEST(!publisher.try_send(last));
-  while (!received && text_of(message, 0) != "probes end") {
+  BOOST_TEST_REQUIRE(!publisher.try_send(last));
+  while (!received && text_of(message, 1) != "probes end") {
     const auto until = soon();
     received = co_await receive(subscriber, message, until);
   }
-  BOOST_TEST(!received);
+  BOOST_TEST_REQUIRE(!received);
+}
+inline boost::asio::awaitable<void> get_heard(net::zmq_socket& publisher, net::live_socket& subscriber) {
+  return get_heard<net::live_message>(publisher, subscriber);
 }
 
-/// Binds `publisher` and connects `subscriber` to it, for all topics. A publisher drops what it sends before a subscription has arrived:
-/// probes are published until one comes through, and the rest of them is eaten.
+/// Binds `publisher` and connects `subscriber` to it, for all topics.
 inline boost::asio::awaitable<void> join(net::zmq_socket& publisher, net::zmq_socket& subscriber) {
   BOOST_TEST(!publisher.bind("tcp://127.0.0.1:*"));
   BOOST_TEST(!subscriber.subscribe(""));
   const std::string endpoint = publisher.bound_endpoint();
   BOOST_TEST(!subscriber.connect(endpoint));
-  const std::array<std::string_view, 1> probe{"probe"};
-  const std::array<std::string_view, 1> last{"probes end"};
-  net::zmq_message message;
-  net::error_code received = net::errc::timed_out;
-  const auto patience = soon();
-  while (received && wire_clock::now() < patience) {
-    BOOST_TEST(!publisher.try_send(probe));
-    const auto until = wire_clock::now() + std::chrono::milliseconds(5);
-    received = co_await subscriber.receive(message, until);
-  }
-  BOOST_TEST(!publisher.try_send(last));
-  while (!received && text_of(message, 0) != "probes end") {
-    const auto until = soon();
-    received = co_await subscriber.receive(message, until);
-  }
-  BOOST_TEST(!received);
+  co_await get_heard<net::zmq_message>(publisher, subscriber);
 }
 
 }  // namespace kvc::test
