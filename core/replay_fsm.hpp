@@ -26,8 +26,10 @@ namespace kvc::core {
 class replay_fsm {
  public:
   struct limits {
-    std::size_t attempts = 3;       ///< requests in a row without progress, then batches left out, before giving up; at least 1
-    std::size_t max_requests = 64;  ///< requests in all; beyond it holes are passed at once
+    std::size_t attempts = 3;  ///< requests in a row without progress, then batches left out, before giving up; at least 1
+    /// Requests in all; beyond it holes are passed at once. As many as vLLM's publisher keeps batches, of which each request that makes
+    /// progress brings one or more: it is the caller's deadline that ends a recovery, not this.
+    std::size_t max_requests = 10'000;
   };
 
   enum class action : std::uint8_t {

@@ -246,6 +246,20 @@ BOOST_AUTO_TEST_CASE(answers_are_told_from_silence) {
   BOOST_TEST(recover(1, 3, {{{9}}}, {}).was_answered);
 }
 
+BOOST_AUTO_TEST_CASE(who_makes_progress_is_asked_as_long_as_it_does) {
+  // A publisher that drops every second batch of each answer still has them all.
+  std::deque<answer> answers;
+  for (std::uint64_t next = 1; next <= 300; ++next) {
+    answer lossy{.batches = {next}, .has_end = true};
+    for (std::uint64_t i = next + 2; i <= 300; i += 2) lossy.batches.push_back(i);
+    answers.push_back(lossy);
+  }
+  const outcome got = recover(1, 300, answers, {});
+
+  BOOST_TEST(got.applied.size() == 300U);
+  BOOST_TEST(got.lost.empty());
+}
+
 BOOST_AUTO_TEST_CASE(requests_are_bounded) {
   // A publisher that drops every second batch costs a request per hole, up to the bound; then holes are passed.
   std::deque<answer> answers;
