@@ -9,6 +9,7 @@
 
 #include "net/event_codec_tensorrt.hpp"
 #include "net/event_hash.hpp"
+#include "net/field_rules.hpp"
 #include "net/same_bytes.hpp"
 
 namespace kvc::net {
@@ -86,27 +87,28 @@ reject_reason read_tokens(tape_value from, std::vector<std::uint32_t>& out) {
   return reject_reason::none;
 }
 
-/// Takes a text that may be left out.
-bool read_text(tape_value from, std::optional<std::string>& out) {
-  if (!from.has_value()) return true;
-  if (!from.is(kind::string)) return false;
+/// Takes a text that may be left out. It names a partition or an owner, which keeps it, so it has the bound that it has in a request.
+reject_reason read_text(tape_value from, std::optional<std::string>& out) {
+  if (!from.has_value()) return reject_reason::none;
+  if (!from.is(kind::string)) return reject_reason::wrong_type;
+  if (from.length() > max_identity_bytes) return reject_reason::too_many_elements;
   out = from.text();
-  return true;
+  return reject_reason::none;
 }
 
 /// The same where an empty text says as little as none.
-bool read_word(tape_value from, std::optional<std::string>& out) {
-  if (!read_text(from, out)) return false;
+reject_reason read_word(tape_value from, std::optional<std::string>& out) {
+  const reject_reason why = read_text(from, out);
   if (out && out->empty()) out.reset();
-  return true;
+  return why;
 }
 
 /// The adapter of who knows its number only, as the text that a query makes of `lora_id`. 0 and less are no adapter's: engines number
 /// theirs from 1, and a relay fills in 0 where its engine has said nothing. What a registration says of the adapter is said by name.
-void read_adapter_id(tape_value from, const decode_context& context, core::event_scope& scope) {
-  if (scope.lora || context.has_adapter) return;
+reject_reason read_adapter_id(tape_value from, const decode_context& context, core::event_scope& scope) {
+  if (scope.lora || context.has_adapter) return reject_reason::none;
   if (from.is(kind::unsigned_integer) && from.node().bits != 0) scope.lora = std::to_string(from.node().bits);
-  if (from.is(kind::string) && from.length() != 0) scope.lora = from.text();
+  return from.is(kind::string) ? read_word(from, scope.lora) : reject_reason::none;
 }
 
 bool read_number(tape_value from, std::uint32_t& out) {
@@ -171,11 +173,12 @@ reject_reason read_object_key(tape_value from, std::string& out) {
 /// All but where the blocks lie, see `read_media`.
 reject_reason read_scope(const event_fields& fields, core::event_scope& scope) {
   if (is_remote(fields)) return reject_reason::remote;
-  if (!read_word(fields.tenant, scope.tenant) || !read_word(fields.model, scope.model) || !read_word(fields.salt, scope.salt) ||
-      !read_word(fields.backend, scope.backend) || !read_text(fields.lora, scope.lora) ||
-      !read_number(fields.block_size, scope.block_size) || !is_medium(fields.medium)) {
-    return reject_reason::wrong_type;
+  for (const reject_reason why :
+       {read_word(fields.tenant, scope.tenant), read_word(fields.model, scope.model), read_word(fields.salt, scope.salt),
+        read_word(fields.backend, scope.backend), read_text(fields.lora, scope.lora)}) {
+    if (why != reject_reason::none) return why;
   }
+  if (!read_number(fields.block_size, scope.block_size) || !is_medium(fields.medium)) return reject_reason::wrong_type;
   if (fields.rank.has_value()) {
     const std::optional<std::uint32_t> rank = fields.rank.as_u32();
     if (!rank) return reject_reason::wrong_type;
@@ -208,7 +211,10 @@ reject_reason read_extra(const event_fields& fields, decode_context& context, co
     if (!item.has_value()) continue;
     const bool is_read = has_keys ? read_extra_keys(item, context.keys) : read_mm_objects(item, context.keys);
     if (!is_read) return reject_reason::wrong_type;
-    if (!event.scope.lora && !typed_lora(context.keys).empty()) event.scope.lora = typed_lora(context.keys);
+    if (const std::string_view lora = typed_lora(context.keys); !event.scope.lora && !lora.empty()) {
+      if (lora.size() > max_identity_bytes) return reject_reason::too_many_elements;
+      event.scope.lora = lora;
+    }
     extra_key_filter filter;
     if (event.scope.lora) filter.lora = *event.scope.lora;
     if (i == 0 && !event.parent) filter.salt = event.scope.salt ? std::string_view(*event.scope.salt) : context.salt;
@@ -266,8 +272,8 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
   if (why == reject_reason::none) why = read_place(fields, context, event);
   if (why == reject_reason::none) why = read_tokens(fields.tokens, event.tokens);
   if (why == reject_reason::none) why = read_extra(fields, context, event);
+  if (why == reject_reason::none) why = read_adapter_id(fields.lora_id, context, event.scope);  // last: keys with types may tell the name
   if (why != reject_reason::none) return why;
-  read_adapter_id(fields.lora_id, context, event.scope);  // last: keys with types may tell the name
   event.scope.takes_kind_of_group = fields.group.as_u32().has_value() && !fields.spec_kind.is(kind::string);
   event.has_tokens = !event.tokens.empty();
   event.standard_hashes = fields.has_standard_hashes && !event.has_tokens;
@@ -279,8 +285,8 @@ reject_reason fill(const event_fields& fields, decode_context& context, core::st
 
 reject_reason fill(const event_fields& fields, decode_context& context, core::removed_event& event) {
   event.all_media = fields.is_on_all_media;
-  const reject_reason why = read_scope(fields, event.scope);
-  read_adapter_id(fields.lora_id, context, event.scope);
+  reject_reason why = read_scope(fields, event.scope);
+  if (why == reject_reason::none) why = read_adapter_id(fields.lora_id, context, event.scope);
   return why == reject_reason::none ? read_hashes(fields, context, event.hashes) : why;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/block_hasher.hpp"
 #include "net/event_fields.hpp"
+#include "net/field_rules.hpp"
 #include "net/same_bytes.hpp"
 #include "net/token_list.hpp"
 
@@ -299,7 +300,7 @@ bool plain_fields::medium() {
 
 bool plain_fields::adapter() {
   std::string_view text;
-  if (!from_->take_text(text)) return false;
+  if (!from_->take_text(text) || text.size() > max_identity_bytes) return false;
   into_.scope->lora = text;
   return true;
 }

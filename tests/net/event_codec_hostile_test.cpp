@@ -1,5 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
+#include "net/field_rules.hpp"
 #include "tests/net/decoding.hpp"
 
 BOOST_AUTO_TEST_SUITE(hostile_events)
@@ -352,6 +353,57 @@ BOOST_AUTO_TEST_CASE(a_time_that_no_clock_shows_becomes_none) {
     BOOST_TEST(!with.decode(samples::from_hex(hex)));
     BOOST_TEST(with.batch.timestamp_s == 0.0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(texts_that_name_a_partition_or_an_owner_are_as_long_as_in_a_request) {
+  // They are kept as long as their blocks: a publisher that makes up long ones would take memory without a bound.
+  for (const std::string_view named : {"lora_name", "lora_id", "cache_salt", "additional_salt", "tenant_id", "model_name", "backend_id"}) {
+    for (const std::string_view tag : {"BlockStored", "BlockRemoved"}) {
+      const auto event_with = [&](std::size_t length) {
+        return [&, length](msgpack_writer& to) {
+          to.map(3);
+          to.string("type");
+          to.string(tag);
+          to.string("block_hashes");
+          stored_parts::list(to, {1});
+          to.string(named);
+          to.string(std::string(length, 'x'));
+        };
+      };
+      BOOST_TEST_CONTEXT(named << " of " << tag) {
+        check_left_out(reject_reason::too_many_elements, event_with(max_identity_bytes + 1));
+        decoding with;
+        BOOST_TEST(!with.decode(batch_of(1, event_with(max_identity_bytes))));
+        BOOST_TEST(with.batch.rejected_events == 0U);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_adapter_that_a_key_names_is_as_long_as_in_a_request) {
+  const auto event_with = [](std::size_t length) {
+    return [length](msgpack_writer& to) {
+      to.map(5);
+      to.string("type");
+      to.string("BlockStored");
+      to.string("block_hashes");
+      stored_parts::list(to, {1});
+      to.string("token_ids");
+      stored_parts::list(to, {5, 6});
+      to.string("block_size");
+      to.unsigned_integer(2);
+      to.string("extra_keys");
+      to.array(1);
+      to.array(1);
+      to.array(2);
+      to.string("lora");
+      to.string(std::string(length, 'x'));
+    };
+  };
+  check_left_out(reject_reason::too_many_elements, event_with(max_identity_bytes + 1));
+  decoding with;
+  const auto& stored = with.only<core::stored_event>(batch_of(1, event_with(max_identity_bytes)));
+  BOOST_TEST(stored.scope.lora->size() == max_identity_bytes);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
