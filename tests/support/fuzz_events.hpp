@@ -109,4 +109,18 @@ inline void check_survives(const core::event_batch& batch, core::medium_table& m
   for (std::size_t i = 0; i < told.size(); ++i) check_same(told[i], heard[i]);
 }
 
+/// A form that leaves out some of what an event says: what was written in it is read again without a complaint, and no event is lost.
+inline void check_readable(const core::event_batch& batch, core::medium_table& media, event_form form, event_decoder& reader,
+                           core::event_batch& again) {
+  if (std::ranges::any_of(batch.events, is_beyond_the_envelope)) return;
+  encode_options options;
+  options.form = form;
+  std::string written;
+  encode_batch(batch, media, options, written);
+  const auto said = std::ranges::count_if(batch.events, [form](const core::event& each) { return can_say(form, each); });
+  require(!reader.decode(std::as_bytes(std::span(written)), again), "what is written in a lesser form is a batch");
+  require(again.rejected_events == 0, "what is written in a lesser form is accepted");
+  require(again.events.size() + again.joined_events == static_cast<std::size_t>(said), "a lesser form loses no event");
+}
+
 }  // namespace kvc::fuzz
