@@ -13,17 +13,16 @@ namespace {
 
 using frame = std::span<const std::byte>;
 
-constexpr std::size_t longest_form = 4;
+constexpr std::size_t most_frames = 5;  // one more than any message of ours has, so that a longer one still shows as one
 
-/// At most one frame more than any message of ours has, so that a longer message still shows as one.
 struct frame_list {
   template <class Message>
-  explicit frame_list(const Message& message) : count(std::min(message.size(), frames.size())) {
+  explicit frame_list(const Message& message) : count(std::min(message.size(), most_frames)) {
     for (std::size_t i = 0; i < count; ++i) frames[i] = message.frame(i);
   }
   [[nodiscard]] std::span<const frame> view() const { return std::span(frames).first(count); }
 
-  std::array<frame, longest_form + 1> frames;
+  std::array<frame, most_frames> frames;
   std::size_t count;
 };
 
