@@ -63,7 +63,7 @@ class aside_thread {
     auto hand_over = [this, &work](auto handler) {
       // The lane has something to wait for as long as the guard lives.
       auto back = asio::make_work_guard(handler);
-      begin([&work, back = std::move(back), handler = std::move(handler)](bool is_refused) mutable {
+      this->begin([&work, back = std::move(back), handler = std::move(handler)](bool is_refused) mutable {
         std::exception_ptr failure;
         answer made;
         try {
