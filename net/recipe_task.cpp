@@ -29,7 +29,8 @@ asio::awaitable<bool> is_cancelled() {
 
 void tell(const service_info& service, const core::recipe_notes::finding& now) {
   const core::registration& from = service.registration;
-  const log::level severity = now.verdict > core::recipe_verdict::names_differ ? log::level::warn : log::level::info;
+  // Names that differ are a warning, too: who asks by engines' hashes misses, and nothing else says so.
+  const log::level severity = now.verdict > core::recipe_verdict::agrees ? log::level::warn : log::level::info;
   log::write(log::module::stream, severity, "hash recipe",
              {{"instance", from.worker.instance},
               {"tenant", from.worker.tenant},

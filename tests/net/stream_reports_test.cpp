@@ -1,4 +1,4 @@
-// What the service says of its streams while they run: workers of multiplexed streams, lag, metrics, recipes.
+// What the service says of its streams while they run: workers of multiplexed streams, lag, metrics.
 #include <string>
 #include <vector>
 
@@ -257,24 +257,6 @@ BOOST_FIXTURE_TEST_CASE(how_old_live_batches_are_is_told_for_all_streams_togethe
   const double mean_s = all.sum_s / all.count;
   BOOST_TEST(mean_s >= 60);
   BOOST_TEST(mean_s < 600);
-}
-
-BOOST_AUTO_TEST_CASE(engines_that_do_not_hash_alike_are_named) {
-  // Everybody else misses silently.
-  test::api_settings settings;
-  settings.streams.recipe_check = std::chrono::milliseconds(20);
-  report_fixture under_test(settings);
-  fake_publisher first(under_test.engine, under_test.context, {});
-  fake_publisher second(under_test.engine, under_test.context, {});
-  for (std::uint32_t i = 0; i < 8; ++i) {
-    first.publish(stored_payload({i + 1}, {}, tokens_from(i * 4, 1)));
-    second.publish(stored_payload({i + 100}, {}, tokens_from(i * 4, 1)));
-  }
-  under_test.enrol(first, "a");
-  under_test.enrol(second, "b");
-
-  BOOST_TEST(under_test.eventually([&] { return has(under_test.get("/services"), R"("verdict":"names_differ","shared_roots":8)"); }));
-  BOOST_TEST(has(under_test.get("/metrics"), R"(verdict="names_differ"} 1)"));
 }
 
 BOOST_AUTO_TEST_CASE(series_stay_bounded_however_many_register) {
