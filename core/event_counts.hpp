@@ -38,7 +38,7 @@ enum class reject_reason : std::uint8_t {
   bad_token,          ///< a token is no integer in 0 .. 2^32-1
   too_many_elements,  ///< over one of the bounds of an event
   repeated_hash,      ///< a chain that names a block twice
-  own_parent,         ///< a chain whose parent is one of its own blocks
+  own_parent,         ///< a chain whose parent is one of its own blocks, or has been left out for that
   remote,             ///< about blocks that are not in this instance's own cache
 };
 inline constexpr std::size_t reject_reason_count = 10;

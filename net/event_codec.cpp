@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "net/event_codec_mooncake.hpp"
 #include "net/event_codec_sglang.hpp"
@@ -9,6 +10,7 @@
 #include "net/event_codec_tensorrt.hpp"
 #include "net/event_codec_vllm.hpp"
 #include "net/event_fields.hpp"
+#include "net/event_hash.hpp"
 #include "net/event_members.hpp"
 #include "net/joined_removals.hpp"
 #include "net/plain_events.hpp"
@@ -98,6 +100,13 @@ reject_reason read_map(tape_value event, event_fields& fields, decode_context& c
   return read_vllm_map(fields, context);
 }
 
+/// Whether this is a page behind its equal, of a publisher that names both alike. The name alone, or other tokens under it, would be a
+/// mistake of one event, which must not cost others. Precondition: it has been left out as its own parent.
+bool is_behind_its_equal(const event_fields& fields, core::engine_hash parent) {
+  const bool is_one_page = fields.hashes.is(kind::array) && fields.hashes.length() == 1;
+  return is_one_page && content_name_of(fields.tokens) == parent;
+}
+
 }  // namespace
 
 event_decoder::event_decoder(core::publisher_type type, core::medium_table& media, std::string salt, spare_lists* spare, bool has_adapter)
@@ -107,7 +116,7 @@ event_decoder::event_decoder(core::publisher_type type, core::medium_table& medi
 }
 
 error_code event_decoder::decode(std::span<const std::byte> payload, core::event_batch& out) {
-  if (decode_plain(payload, out)) return {};
+  if (!ambiguous_.is_any() && decode_plain(payload, out)) return {};
   context_.recipe.reset();  // there may be anything in it
   return decode_by_tape(payload, out);
 }
@@ -191,11 +200,28 @@ reject_reason event_decoder::decode_event(tape_value from, core::event_batch& ou
   } else if (from.is(kind::map)) {
     why = read_map(from, fields, context_);
   }
-  if (why == reject_reason::none) why = append_event(fields, context_, out.events);
+  if (why == reject_reason::none) why = check_place(append_event(fields, context_, out.events), fields, out);
   if (why != reject_reason::none) return why;
   ++out.counts.events[static_cast<std::size_t>(fields.dialect)][out.events.back().index()];
   if (join_last_removals(out.events)) ++out.joined_events;
   return why;
+}
+
+reject_reason event_decoder::check_place(reject_reason why, const event_fields& fields, core::event_batch& out) {
+  core::engine_hash parent{};
+  if (why == reject_reason::own_parent && read_name(fields.parent, fields.has_text_hashes, digests_, parent)) {
+    if (is_behind_its_equal(fields, parent)) ambiguous_.add(std::span(&parent, 1));
+  }
+  if (why != reject_reason::none || !ambiguous_.is_any()) return why;
+  if (const auto* const cleared = std::get_if<core::cleared_event>(&out.events.back()); cleared != nullptr) {
+    if (!cleared->scope.medium) ambiguous_.clear();
+    return why;
+  }
+  const auto* const stored = std::get_if<core::stored_event>(&out.events.back());
+  if (stored == nullptr || !stored->parent || !ambiguous_.covers(*stored->parent)) return why;
+  ambiguous_.add(stored->hashes);
+  out.events.pop_back();
+  return reject_reason::own_parent;
 }
 
 void event_decoder::note(reject_reason why, core::event_batch& out) {

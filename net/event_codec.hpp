@@ -15,6 +15,7 @@
 #include "core/event.hpp"
 #include "core/medium.hpp"
 #include "core/registration.hpp"
+#include "net/content_names.hpp"
 #include "net/errc.hpp"
 #include "net/extra_keys.hpp"
 #include "net/field_memory.hpp"
@@ -59,6 +60,8 @@ struct decode_context {
   std::optional<core::hash_recipe> recipe;  ///< how tokens of plain events become hashes at once; absent: they stay tokens
 };
 
+struct event_fields;
+
 /// Decodes the payloads of one stream.
 ///
 /// Each event is read for what it is, not for what its publisher is registered as, and one file knows each form: an array by its tag
@@ -68,7 +71,10 @@ struct decode_context {
 /// `[ts, events, rank]`, shorter or longer, or a map of the same, or a single bare event map. A bad event is left out, counted, and costs
 /// its neighbours nothing; members and words nobody knows are counted by name in the batch and skipped. Removals that follow each other and
 /// differ in their names only become one event (`joined_removals`). Batches as engines write them nearly always are read without a tape
-/// (`plain_events`), with the same result. Owner: one stream, on its lane. The tape is kept between batches.
+/// (`plain_events`), with the same result. Where names are made of a page's tokens alone, a page behind its equal bears its parent's name:
+/// it is left out, and from then on what is told behind that name, which may stand behind either, and what is told behind that, until
+/// everything is cleared: else a prompt would seem to be cached that is not. Owner: one stream, on its lane. The tape is kept between
+/// batches.
 class event_decoder {
  public:
   /// `media` must outlive the decoder. `type` only settles what the bytes cannot say: whether hashes are the standard's, and under whose
@@ -89,6 +95,9 @@ class event_decoder {
   /// those behind may need theirs. Absent, as at first: all do.
   void hash_by(const std::optional<core::hash_recipe>& recipe) noexcept { context_.recipe = recipe; }
 
+  /// What comes is of another publisher, or of another life of this one: which of its names mean two pages is learned anew.
+  void begin_anew() noexcept { ambiguous_.clear(); }
+
   [[nodiscard]] const decode_counts& counts() const noexcept { return counts_; }
 
  private:
@@ -97,6 +106,7 @@ class event_decoder {
   [[nodiscard]] error_code decode_envelope(tape_value root, core::event_batch& out);
   [[nodiscard]] error_code decode_events(tape_value events, core::event_batch& out);
   [[nodiscard]] reject_reason decode_event(tape_value from, core::event_batch& out);
+  [[nodiscard]] reject_reason check_place(reject_reason why, const event_fields& fields, core::event_batch& out);
   void forget(core::event_batch& out) const;
   void note(reject_reason why, core::event_batch& out);
 
@@ -105,6 +115,7 @@ class event_decoder {
   std::string salt_;
   core::digest_names digests_;
   decode_context context_;
+  ambiguous_names ambiguous_;
   msgpack_tape tape_;
   decode_counts counts_;
   std::uint32_t plain_pause_ = 0;  ///< batches for which the short way is not tried after it has led nowhere

@@ -114,7 +114,10 @@ class stream_sink {
   void call_on_news(std::weak_ptr<std::function<void()>> news) noexcept { news_->answer_with(std::move(news)); }
 
   /// What comes is of another publisher, or of another life of this one.
-  void begin_anew() { applier_.begin_anew(); }
+  void begin_anew() {
+    applier_.begin_anew();
+    decoder_.begin_anew();
+  }
   /// Queries stop seeing the worker.
   void leave() { applier_.leave(); }
 

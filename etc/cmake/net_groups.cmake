@@ -21,7 +21,7 @@ kvc_group(kvc_net lanes net/descriptor_wait net/lane_beat net/lasting_task net/p
 kvc_group(kvc_net prefetches net/api_batch net/long_prompt net/object_walk net/query_prefetch net/worker_report)
 
 # Those that read and write.
-kvc_group(kvc_net dialects net/event_codec net/event_codec_mooncake net/event_codec_sglang net/event_codec_standard
+kvc_group(kvc_net dialects net/content_names net/event_codec net/event_codec_mooncake net/event_codec_sglang net/event_codec_standard
           net/event_codec_tensorrt net/event_codec_vllm net/event_fields net/event_hash net/event_members)
 kvc_group(kvc_net encoders net/dump_encode net/event_encode net/event_encode_engines net/event_encode_parts net/event_encode_stores)
 kvc_group(kvc_net tapes net/field_faults net/field_reading net/field_rules net/list_elements net/msgpack_reader net/msgpack_tape)
