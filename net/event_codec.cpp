@@ -1,6 +1,7 @@
 #include "net/event_codec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 
@@ -75,6 +76,16 @@ batch_parts parts_of_map(tape_value root) {
     key = value.next();
   }
   return parts;
+}
+
+/// Counts the members of a batch that nobody is known to send, as those of events are. Precondition: a map that is a batch.
+void count_unknown_members(tape_value batch, core::batch_counts& counts) {
+  constexpr std::array<std::string_view, 5> known{"ts", "events", "data_parallel_rank", "dp_rank", "timestamp"};
+  tape_value key = batch.first();
+  for (std::uint32_t i = 0; i < batch.length(); ++i, key = key.next().next()) {
+    if (!key.is(kind::string) || std::ranges::find(known, key.text()) != known.end()) continue;
+    counts.add_unknown(core::word_kind::field, key.text());
+  }
 }
 
 /// Whether what stands before the list of an array may be its time, whatever its type. A text, a list and a map may as well be the
@@ -179,6 +190,7 @@ error_code event_decoder::decode_envelope(tape_value root, core::event_batch& ou
   }
   if (!parts.events.is(kind::array)) return errc::not_a_batch;
   if (root.is(kind::array) && !is_before_events(parts.time, parts.events)) return errc::not_a_batch;
+  if (root.is(kind::map)) count_unknown_members(root, out.counts);
   out.timestamp_s = read_time(parts.time);
   read_rank(parts.rank, out);
   return decode_events(parts.events, out);
