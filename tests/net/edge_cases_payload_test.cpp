@@ -137,6 +137,13 @@ BOOST_AUTO_TEST_CASE(edge_case_04_names_as_text_are_read_for_what_they_are) {
   BOOST_TEST(name_of("abcdef")->get() == 0xabcdefU);
   BOOST_TEST(name_of("12345")->get() == 12345U);
   BOOST_TEST(name_of("-1")->get() == ~std::uint64_t{0});
+  // Digits alone are a decimal number, however many: so the master reads a key, whose hexadecimal ones are marked (section 6.2).
+  BOOST_TEST(name_of("1234567890123456")->get() == 1'234'567'890'123'456U);
+  BOOST_TEST(name_of("0x1234567890123456")->get() == 0x1234567890123456U);
+  BOOST_TEST(name_of("0012345678901234")->get() == 12'345'678'901'234U);
+  BOOST_TEST(name_of("18446744073709551615")->get() == ~std::uint64_t{0});
+  BOOST_TEST(name_of("28446744073709551616")->get() != name_of("28446744073709551617")->get());  // no number of 64 bits any more
+  BOOST_TEST(name_of("123456789012345a")->get() == 0x123456789012345aU);
   BOOST_TEST(name_of("749fdc796f99efd836e0126282116392f5a5e4ea5c7ed009f2f58c385525a1f5")->get() == 0xf2f58c385525a1f5U);
   BOOST_TEST(name_of("any/thing").has_value());
   BOOST_TEST((name_of("any/thing") != name_of("any/thing else")));

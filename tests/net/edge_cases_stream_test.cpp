@@ -50,35 +50,27 @@ BOOST_AUTO_TEST_CASE(edge_case_07_a_hole_ends_a_hit_until_it_is_filled) {
   BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(edge_case_08_copies_are_counted_where_the_publisher_announces_them) {
-  // vLLM's blocks are physical: two stores need two removals, per group and medium. SGLang and TensorRT-LLM say a thing once.
-  // (What becomes of more copies than can be counted is in core/copy_count_test.)
-  heard_stream physical(publisher_type::vllm);
-  for (int i = 0; i < 2; ++i) physical.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
-  physical.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}, .medium = medium_id::cpu}));
-  physical.say(event_form::vllm_map, removed_of({1}));
-  BOOST_TEST(physical.depth({1, 2}, core::mask_of(medium_id::gpu)) == 1U);
-  physical.say(event_form::vllm_map, removed_of({1}));
-  BOOST_TEST(physical.depth({1, 2}, core::mask_of(medium_id::gpu)) == 0U);
-  BOOST_TEST(physical.depth({1, 2}, core::mask_of(medium_id::cpu)) == 1U);
-  physical.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
-  physical.say(event_form::vllm_map, core::cleared_event{});  // forgets the counts as well
-  physical.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
-  physical.say(event_form::vllm_map, removed_of({1}));
-  BOOST_TEST(physical.depth({1, 2}, core::mask_of(medium_id::gpu)) == 0U);
+BOOST_AUTO_TEST_CASE(edge_case_07_a_child_that_is_removed_while_it_waits_does_not_come_with_its_parent) {
+  // Its name is all that is known of it, and enough.
+  heard_stream at(publisher_type::vllm);
+  at.say(event_form::vllm_map, stored_of({.names = {2, 3}, .tokens = {3, 4, 5, 6}, .parent = 1}));
+  BOOST_TEST(at.applier->orphans() == 2U);
+  at.say(event_form::vllm_map, removed_of({2}));
+  BOOST_TEST(at.applier->orphans() == 1U);
+  BOOST_TEST(at.tally.unknown_removals == 0U);
+  at.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
+  BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 1U);
+  at.say(event_form::vllm_map, stored_of({.names = {2}, .tokens = {3, 4}, .parent = 1}));  // what waits behind it comes with it
+  BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 3U);
+  BOOST_TEST(at.applier->orphans() == 0U);
 
-  for (const publisher_type type : {publisher_type::sglang, publisher_type::tensorrt_llm}) {
-    heard_stream logical(type);
-    for (int i = 0; i < 2; ++i) logical.say(event_form::sglang_map, stored_of({.names = {1}, .tokens = {1, 2}}));
-    logical.say(event_form::sglang_map, removed_of({1}));
-    BOOST_TEST(logical.depth({1, 2}) == 0U);
-  }
-  // What a replay has brought already is dropped by its number before it can be counted twice.
-  core::stream_cursor cursor;
-  (void)cursor.observe_live(seqno{0});
-  cursor.applied(seqno{0});
-  cursor.applied(seqno{1});
-  BOOST_TEST((cursor.observe_live(seqno{1}).what == verdict::duplicate));
+  heard_stream twice(publisher_type::vllm);  // copies are counted while they wait, too
+  for (int i = 0; i < 2; ++i) twice.say(event_form::vllm_map, stored_of({.names = {2}, .tokens = {3, 4}, .parent = 1}));
+  twice.say(event_form::vllm_map, removed_of({2}));
+  twice.say(event_form::vllm_map, stored_of({.names = {1}, .tokens = {1, 2}}));
+  BOOST_TEST(twice.depth({1, 2, 3, 4}) == 2U);
+  twice.say(event_form::vllm_map, removed_of({2}));
+  BOOST_TEST(twice.depth({1, 2, 3, 4}) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(edge_case_11_arrays_are_as_long_as_their_version) {
@@ -95,6 +87,66 @@ BOOST_AUTO_TEST_CASE(edge_case_11_arrays_are_as_long_as_their_version) {
       BOOST_TEST(at.depth({1, 2, 3, 4, 5, 6}) == 1U);
       at.say(form, core::cleared_event{});
       BOOST_TEST(at.depth({1, 2}) == 0U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_11_arrays_of_the_future_are_longer_and_others_leave_out_the_end) {
+  // What stands behind the last known field may be anything; what is not there is not said.
+  heard_stream at(publisher_type::vllm);
+  const auto hear = [&](const std::function<void(msgpack_writer&)>& write) {
+    BOOST_TEST(at.hear(batch_of(1, write)));
+    BOOST_TEST(at.with.batch.rejected_events == 0U);
+    BOOST_TEST(at.with.batch.counts.unknown.empty());
+  };
+  const auto anything = [](msgpack_writer& to) {
+    to.map(1);
+    to.string("from");
+    to.array(2);
+    to.string("the future");
+    to.nil();
+  };
+  const auto stored = [](msgpack_writer& to, std::uint32_t length) {
+    to.array(length);
+    to.string("BlockStored");
+    to.array(1);
+    to.unsigned_integer(1);
+    to.nil();
+    to.array(2);
+    to.unsigned_integer(1);
+    to.unsigned_integer(2);
+    if (length > 4) to.unsigned_integer(2);
+    for (std::uint32_t i = 5; i < length && i < 12; ++i) i == 6 ? to.string("GPU") : i == 9 ? to.unsigned_integer(0) : to.nil();
+  };
+  const auto removed = [](msgpack_writer& to, std::uint32_t length) {
+    to.array(length);
+    to.string("BlockRemoved");
+    to.array(1);
+    to.unsigned_integer(1);
+    if (length > 2) to.string("GPU");
+    if (length > 3) to.unsigned_integer(0);
+  };
+  const auto on_gpu = [&] { return at.applier->blocks_of({core::dp_rank{1}, {}}).held_on(medium_id::gpu); };  // of the batch's rank
+  for (const std::uint32_t length : {4U, 5U, 6U, 12U, 13U, 16U, 40U}) {
+    BOOST_TEST_CONTEXT("length " << length) {
+      hear([&](msgpack_writer& to) {
+        stored(to, length);
+        for (std::uint32_t i = 12; i < length; ++i) anything(to);
+      });
+      BOOST_TEST(on_gpu() == 1U);
+      const std::uint32_t shorter = length < 12 ? 2 : length - 8;
+      hear([&](msgpack_writer& to) {
+        removed(to, shorter);
+        for (std::uint32_t i = 4; i < shorter; ++i) anything(to);
+      });
+      BOOST_TEST(on_gpu() == 0U);
+      hear([&](msgpack_writer& to) { stored(to, 6); });
+      hear([&](msgpack_writer& to) {
+        to.array(length < 12 ? 1 : 3);
+        to.string("AllBlocksCleared");
+        for (std::uint32_t i = 1; i < 3 && length >= 12; ++i) anything(to);
+      });
+      BOOST_TEST(on_gpu() == 0U);
     }
   }
 }
@@ -184,7 +236,17 @@ BOOST_AUTO_TEST_CASE(edge_case_22_a_clear_reaches_as_far_as_its_publisher_does) 
   cleared.scope.tenant = "default";
   pool.say(event_form::mooncake_branch, cleared);
   BOOST_TEST(pool.applier->names() == 1U);
-  BOOST_TEST(pool.hear_hex(samples::mooncake_old_remove_all));
+
+  // The first stores name neither backend nor tenant, and mean all their media.
+  heard_stream old(publisher_type::mooncake, core::publisher_class::pool);
+  for (const medium_id medium : {medium_id::cpu, medium_id::disk}) {
+    old.apply(stored_of({.names = {static_cast<std::uint64_t>(medium) + 1}, .tokens = {1, 2}, .medium = medium}));
+    BOOST_TEST(old.depth({1, 2}, core::mask_of(medium)) == 1U);
+  }
+  BOOST_TEST(old.hear_hex(samples::mooncake_old_remove_all));
+  BOOST_TEST(old.with.batch.rejected_events == 0U);
+  for (const medium_id medium : {medium_id::cpu, medium_id::disk}) BOOST_TEST(old.depth({1, 2}, core::mask_of(medium)) == 0U);
+  BOOST_TEST(old.applier->names() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(edge_case_23_a_number_that_goes_back_is_a_new_life) {

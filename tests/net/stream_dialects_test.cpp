@@ -11,6 +11,7 @@
 #include "tests/support/net/api_fixture.hpp"
 #include "tests/support/net/eventually.hpp"
 #include "tests/support/net/heard_log.hpp"
+#include "tests/support/net/held_port.hpp"
 #include "tests/support/net/payloads.hpp"
 
 BOOST_AUTO_TEST_SUITE(stream_dialects)
@@ -26,12 +27,13 @@ using kvc::test::tokens_from;
 struct heard_publisher {
   api_fixture service;
   boost::asio::io_context context;
-  fake_publisher engine{service.engine, context, {}};
+  fake_publisher engine;
 
-  explicit heard_publisher(const std::string& type) {
-    const auto answer =
-        service.post("/register", R"({"endpoint":")" + engine.endpoint() + R"(","replay_endpoint":")" + engine.replay_endpoint() +
-                                      R"(","type":")" + type + R"(","modelname":"m","instance_id":"a","block_size":4,"dp_rank":0})");
+  explicit heard_publisher(const std::string& type, const std::string& more = "", const fake_publisher::options& with = {})
+      : engine(service.engine, context, with) {
+    const auto answer = service.post("/register", R"({"endpoint":")" + engine.endpoint() + R"(","replay_endpoint":")" +
+                                                      engine.replay_endpoint() + R"(","type":")" + type +
+                                                      R"(","modelname":"m","instance_id":"a","block_size":4,"dp_rank":0)" + more + "}");
     BOOST_REQUIRE(answer.status == 200);
     BOOST_REQUIRE(shows("/services", R"("state":"whole")"));
   }
@@ -139,6 +141,49 @@ BOOST_AUTO_TEST_CASE(what_is_not_understood_is_shown_by_name) {
   BOOST_TEST(at.shows("/metrics", R"(kvc_rejected_events_total{reason="unknown_tag"} 1)"));
   at.publish(net::event_form::vllm_map, blocks_of(1, tokens_from(0, 1)));
   BOOST_TEST(at.answers(tokens_from(0, 1), R"("longest_matched":4)"));
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_08_a_registration_says_whether_copies_are_counted) {
+  // A vLLM that announces a block once however often it has it, a relay for SGLang that announces each copy.
+  for (const auto& [type, counts] : {std::pair{"vLLM", false}, std::pair{"vLLM", true}, std::pair{"SGLang", true}}) {
+    BOOST_TEST_CONTEXT(type << (counts ? ", counted" : ", not counted")) {
+      heard_publisher at(type, std::string(R"(,"copy_counting":)") + (counts ? "true" : "false"));
+      for (int i = 0; i < 2; ++i) at.publish(net::event_form::vllm_map, blocks_of(1, tokens_from(0, 1)));
+      at.publish(net::event_form::vllm_map, core::removed_event{.scope = {}, .hashes = {core::engine_hash{1}}});
+      BOOST_TEST(at.shows("/services", R"("last_seqno":2,)"));
+      BOOST_TEST(at.answers(tokens_from(0, 1), counts ? R"("longest_matched":4)" : R"("longest_matched":0)"));
+      at.publish(net::event_form::vllm_map, core::removed_event{.scope = {}, .hashes = {core::engine_hash{1}}});
+      BOOST_TEST(at.answers(tokens_from(0, 1), R"("longest_matched":0)"));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(edge_case_26_messages_of_another_shape_are_counted_and_the_next_one_is_read) {
+  // Over our own connection, and over libzmq where the publisher connects to us.
+  const std::string zero(8, '\0');
+  const test::held_port port;
+  for (const bool binds : {false, true}) {
+    BOOST_TEST_CONTEXT((binds ? "bound" : "connected")) {
+      fake_publisher::options with;
+      if (binds) with = {.endpoint = "tcp://127.0.0.1:" + std::to_string(port.number()), .connects = true};
+      heard_publisher at("vLLM", binds ? R"(,"bind":true)" : "", with);
+      at.publish(net::event_form::vllm_map, blocks_of(1, tokens_from(0, 1)));
+      BOOST_REQUIRE(at.answers(tokens_from(0, 1), R"("longest_matched":4)"));  // the connection stands
+      const std::string payload = test::stored_payload({9}, {}, tokens_from(900, 1));
+      at.engine.send_raw({zero, payload});  // as ancient publishers did
+      at.engine.send_raw({"", "", zero, payload});
+      at.engine.send_raw({"", "four", payload});
+      at.publish(net::event_form::vllm_map, blocks_of(2, tokens_from(4, 1)));
+
+      BOOST_TEST(at.answers(tokens_from(4, 1), R"("longest_matched":4)"));
+      BOOST_TEST(at.answers(tokens_from(900, 1), R"("longest_matched":0)"));
+      BOOST_TEST(at.shows("/metrics", R"(class="engine",reason="message"} 3)"));
+      const std::string services = at.service.get("/services").body;
+      for (const char* part : {R"("rejected":3,)", R"("state":"whole")", R"("last_seqno":1,)"}) {
+        BOOST_TEST(services.find(part) != std::string::npos, part << " in " << services);
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_no_text_are_repaired_where_they_are_shown) {
