@@ -6,6 +6,8 @@
 
 #include "core/block_hasher.hpp"
 #include "core/quiescence.hpp"
+#include "net/stream_report.hpp"
+#include "net/stream_trust.hpp"
 
 namespace kvc::net {
 namespace {
@@ -216,7 +218,8 @@ class answering {
       for (std::size_t m = 0; m < core::max_media; ++m) best.on[m] = std::max(best.on[m], each.on[m]);
     }
     const unsigned columns = query_.media ? asked_ : static_cast<unsigned>(always_shown | which.seen);
-    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U : 0U) + (shows_pools() ? 1U : 0U));
+    out_.object(2U + static_cast<std::size_t>(std::popcount(columns)) + (query_.detail ? 5U + stream_trust::heard_members : 0U) +
+                (shows_pools() ? 1U : 0U));
     out_.plain_member("longest_matched", in_tokens(best.any));
     if ((columns & core::mask_of(medium_id::gpu)) != 0) write_column(best, 0);  // before DP, as clients know it
     write_ranks(which, ranks);
@@ -253,30 +256,32 @@ class answering {
   /// Whether to tell what an instance with nothing of its own would have.
   [[nodiscard]] bool shows_pools() const { return query_.detail && scope_ != nullptr && !scope_->pools.empty(); }
 
-  /// The worst state of some streams, and what all of them miss.
-  struct health {
-    std::string_view state = "unknown";
-    int severity = -1;
-    std::uint64_t missing = 0;
+  /// Whether a member before this one, of those from `first` on, is of the same stream.
+  [[nodiscard]] bool is_stream_told(std::size_t first, std::size_t index) const {
+    const core::stream_status* const status = members_[index].status.get();
+    return std::ranges::any_of(members_.subspan(first, index - first),
+                               [&](const core::member& each) { return each.status.get() == status; });
+  }
 
-    void add(const health& other) {
-      missing += other.missing;
-      if (other.severity <= severity) return;
-      severity = other.severity;
-      state = other.state;
+  /// What the shared pools lack, whoever has registered them.
+  [[nodiscard]] stream_trust trust_of_pools() const {
+    stream_trust all;
+    if (!shows_pools()) return all;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const bool is_pool = members_[i].shared_pool && members_[i].status != nullptr;
+      if (is_pool && !is_stream_told(0, i)) all.add_doubts(*members_[i].status);
     }
-  };
+    return all;
+  }
 
-  /// Of the streams of these members, each once; `of_pools`: of shared pools only, else of all others.
-  [[nodiscard]] health health_of(std::size_t first, std::size_t last, bool of_pools) const {
-    health all;
-    for (std::size_t i = first; i < last; ++i) {
-      const core::stream_status* const status = members_[i].status.get();
-      if (status == nullptr || members_[i].shared_pool != of_pools) continue;
-      const auto same_stream = [status](const core::member& each) { return each.status.get() == status; };
-      if (std::ranges::any_of(members_.subspan(first, i - first), same_stream)) continue;
-      const core::stream_state now = status->state.load(std::memory_order_relaxed);
-      all.add({core::to_string(now), core::severity_of(now), status->missing.load(std::memory_order_relaxed)});
+  /// Of the row's own streams and, since what they told counts in it as well, of shared pools.
+  [[nodiscard]] stream_trust trust_of(const row& which) {
+    if (!trust_of_pools_) trust_of_pools_ = trust_of_pools();
+    stream_trust all = *trust_of_pools_;
+    for (std::size_t i = which.first; i < which.last; ++i) {
+      if (members_[i].status == nullptr || is_stream_told(which.first, i)) continue;
+      all.add_hearing(*members_[i].status);
+      if (!members_[i].shared_pool) all.add_doubts(*members_[i].status);
     }
     return all;
   }
@@ -289,24 +294,12 @@ class answering {
     out_.member("disk", in_tokens(best.any));
     out_.end_object();
 
-    // What counts for the row is what its own streams told and what shared pools did, whoever has registered those.
-    if (!health_of_pools_) health_of_pools_ = shows_pools() ? health_of(0, members_.size(), true) : health{};
-    health found = *health_of_pools_;
-    found.add(health_of(which.first, which.last, false));
-    std::int64_t newest = 0;
-    for (std::size_t i = which.first; i < which.last; ++i) {
-      if (const auto& status = members_[i].status) newest = std::max(newest, status->last_applied_ns.load(std::memory_order_relaxed));
-    }
-    out_.member("state", found.state);
-    out_.key("lag_ms");
-    if (newest == 0) {
-      out_.nothing();  // no batch has ever been applied
-    } else {
-      const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(source_.now.time_since_epoch()).count();
-      out_.number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - newest) / 1'000'000));
-    }
-    out_.member("missing", found.missing);
+    const stream_trust trust = trust_of(which);
+    out_.member("state", trust.state());
+    write_lag(out_, trust.newest_ns(), source_.now);
+    out_.member("missing", trust.missing());
     out_.member("seq_hashes", std::uint64_t{best.any});
+    trust.write_heard(out_);
     if (shows_pools()) out_.member("pools", in_tokens(scratch_.matched.pools_alone.any));
   }
 
@@ -317,7 +310,7 @@ class answering {
   std::span<const core::member> members_;
   std::span<const core::member_map::instance> instances_;
   const core::match_scope* scope_ = nullptr;
-  std::optional<health> health_of_pools_;  ///< once it was needed
+  std::optional<stream_trust> trust_of_pools_;  ///< once it was needed
   core::media_mask asked_ = core::all_media;
 };
 

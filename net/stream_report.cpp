@@ -53,6 +53,12 @@ void write_lag(answer_writer& out, std::int64_t last_applied_ns, time_point now)
   out.number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns - last_applied_ns) / 1'000'000));
 }
 
+void write_delay(answer_writer& out, std::int64_t delay_ms) {
+  out.key("delay_ms");
+  if (delay_ms == stream_status::no_delay) return out.nothing();
+  out.number(static_cast<std::uint64_t>(delay_ms));
+}
+
 void write_stream(answer_writer& out, const stream_status& status, time_point now) {
   out.member("state", core::to_string(now_of(status.state)));
   out.member("connection", core::to_string(now_of(status.connection)));
@@ -64,12 +70,7 @@ void write_stream(answer_writer& out, const stream_status& status, time_point no
     out.number(last_seqno);
   }
   write_lag(out, now_of(status.last_applied_ns), now);
-  out.key("delay_ms");
-  if (const std::int64_t delay = now_of(status.delay_ms); delay == stream_status::no_delay) {
-    out.nothing();
-  } else {
-    out.number(static_cast<std::uint64_t>(delay));
-  }
+  write_delay(out, now_of(status.delay_ms));
   out.member("lag_batches", now_of(status.behind));
   out.member("batches", now_of(status.batches));
   out.member("events", now_of(status.events));

@@ -8,6 +8,7 @@
 
 #include "net/http_reply.hpp"
 #include "net/stream_report.hpp"
+#include "net/stream_trust.hpp"
 
 namespace kvc::net {
 namespace {
@@ -22,9 +23,7 @@ Number now_of(const std::atomic<Number>& value) {
 /// What all streams of one worker come to.
 struct worker_row {
   block_counts blocks{};
-  std::int64_t newest_ns = 0;
-  std::uint64_t missing = 0;
-  core::stream_state state = core::stream_state::whole;  ///< of the most troubled stream
+  stream_trust trust;
 };
 
 /// Tenant, instance, rank: an engine stream and a pool stream of one rank are one worker here.
@@ -32,10 +31,8 @@ using row_key = std::tuple<std::string, std::string, core::dp_rank>;
 
 void add_stream(worker_row& into, const stream_status& status, const block_counts& blocks) {
   for (std::size_t m = 0; m < blocks.size(); ++m) into.blocks[m] += blocks[m];
-  into.newest_ns = std::max(into.newest_ns, now_of(status.last_applied_ns));
-  into.missing += now_of(status.missing);
-  const core::stream_state state = now_of(status.state);
-  if (core::severity_of(state) > core::severity_of(into.state)) into.state = state;
+  into.trust.add_doubts(status);
+  into.trust.add_hearing(status);
 }
 
 std::map<row_key, worker_row> rows_of(const std::vector<const service_info*>& services) {
@@ -96,11 +93,12 @@ http_reply list_workers(const api_context& context, const http_request& request,
     out.member("instance_id", instance);
     out.member("tenant_id", tenant);
     out.member("dp_rank", rank.get());
-    out.member("state", core::to_string(row.state));
-    out.member("whole", row.state == core::stream_state::whole);
-    write_lag(out, row.newest_ns, now);
+    out.member("state", row.trust.state());
+    out.member("whole", row.trust.is_whole());
+    write_lag(out, row.trust.newest_ns(), now);
     write_blocks(out, context.media, row.blocks);
-    out.member("missing", row.missing);
+    out.member("missing", row.trust.missing());
+    row.trust.write_heard(out);
     out.end_object();
   }
   out.end_list();

@@ -223,7 +223,8 @@ BOOST_AUTO_TEST_CASE(adds_detail_only_when_asked) {
 
   BOOST_TEST(service.post("/query", query_for(prompt, R"(,"detail":true)")).body ==
              R"({"default":{"a":{"longest_matched":32,"GPU":8,"DP":{"0":32},"CPU":0,"DISK":0,)"
-             R"("tiers":{"gpu":8,"cpu":16,"disk":32},"state":"joining","lag_ms":null,"missing":0,"seq_hashes":8}}})");
+             R"("tiers":{"gpu":8,"cpu":16,"disk":32},"state":"joining","lag_ms":null,"missing":0,"seq_hashes":8,)"
+             R"("delay_ms":null,"unproven_absences":0,"connected":false,"generation":1}}})");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_partitions_apart) {

@@ -310,7 +310,8 @@ BOOST_AUTO_TEST_CASE(shows_workers_and_partitions) {
   const raw_answer workers = service.get("/workers");
   BOOST_TEST(has(workers, R"("count":2)"));
   BOOST_TEST(has(workers, R"({"instance_id":"a","tenant_id":"default","dp_rank":1,"state":"joining","whole":false,"lag_ms":null,)"
-                          R"("blocks":{"GPU":0,"CPU":0,"DISK":0},"missing":0})"));
+                          R"("blocks":{"GPU":0,"CPU":0,"DISK":0},"missing":0,)"
+                          R"("delay_ms":null,"unproven_absences":0,"connected":false,"generation":2})"));
   for (const auto& each : *service.fleet.view().get()) {  // who is short of blocks says so beside an engine that is only joining
     if (each->registration.worker.kind == core::publisher_class::pool) each->status->state.store(core::stream_state::incomplete);
   }
