@@ -12,6 +12,7 @@
 #include "net/answer_writer.hpp"
 #include "net/http_reply.hpp"
 #include "net/stream_report.hpp"
+#include "net/unwhole_streams.hpp"
 #include "net/worker_report.hpp"
 
 namespace kvc::net {
@@ -190,15 +191,7 @@ http_reply say_health(const api_context& context, const http_request& request, t
   out.member("connections", connections);
   out.member("draining", context.fleet.is_draining());
   out.end_object();
-  out.key("streams");
-  out.object();
-  out.member("count", fleet->size());
-  for (std::size_t i = 0; i < core::stream_state_count; ++i) {
-    const auto state = static_cast<core::stream_state>(i);
-    const auto in_state = std::ranges::count_if(*fleet, [state](const auto& each) { return now_of(each->status->state) == state; });
-    out.member(core::to_string(state), static_cast<std::uint64_t>(in_state));
-  }
-  out.end_object();
+  unwhole_streams(*fleet).write_counts(out);
   out.key("index");
   out.object();
   std::uint64_t blocks = 0;
@@ -220,16 +213,26 @@ readiness reasons_not_ready(const api_context& context, time_point now) {
 
 http_reply say_ready(const api_context& context, const http_request& request, time_point now) {
   const auto [are_streams_whole, reasons] = reasons_not_ready(context, now);
+  const auto fleet = context.fleet.view().get();
+  const unwhole_streams streams(*fleet);
+  // A stream is let pass for its age, not because it is as good as whole: who asks may want to know.
+  const std::size_t more = streams.are_all_whole() ? 0 : 2;
+  const auto write_more = [&](answer_writer& into) {
+    if (more == 0) return;
+    streams.write_counts(into);
+    streams.write_named(into);
+  };
   std::string body;
   answer_writer out(body, request.answer_form);
   if (reasons.empty()) {
-    out.object(1);
+    out.object(1 + more);
     out.member("status", "ready");
+    write_more(out);
     out.end_object();
     return ok_reply(std::move(body), request.answer_form);
   }
   const bool is_draining = context.fleet.is_draining();
-  out.object(4);
+  out.object(4 + more);
   out.member("status", "not ready");
   out.member("error", is_draining         ? "the server is shutting down"
                       : are_streams_whole ? "the server is still starting"
@@ -239,6 +242,7 @@ http_reply say_ready(const api_context& context, const http_request& request, ti
   out.list(reasons.size());
   for (const std::string& each : reasons) out.text(each);
   out.end_list();
+  write_more(out);
   out.end_object();
   return not_ready_reply(std::move(body), request.answer_form);
 }

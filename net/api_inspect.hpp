@@ -32,7 +32,8 @@ struct readiness {
 /// Any lane.
 [[nodiscard]] readiness reasons_not_ready(const api_context& context, time_point now);
 
-/// GET /readyz, /ready: 200, or 503 with the reasons.
+/// GET /readyz, /ready: 200, or 503 with the reasons. Either tells of the streams that are not whole, also of those that are past their
+/// grace period and hold back nothing.
 [[nodiscard]] http_reply say_ready(const api_context& context, const http_request& request, time_point now);
 
 }  // namespace kvc::net

@@ -70,6 +70,8 @@ constexpr std::string_view schemas = R"json("StreamState":{"type":"string",
   "shared_roots":{"type":"integer"},"agreeing_roots":{"type":"integer"},"shared_blocks":{"type":"integer"},
   "contradictions":{"type":"integer"}}},
  "generation":{"type":"integer","description":"Of what is held: one more each time it begins anew"},"lane":{"type":"integer"}}},
+"NotWhole":{"type":"object","properties":{"instance_id":{"type":"string"},"tenant_id":{"type":"string"},"dp_rank":{"type":"integer"},
+ "class":{"type":"string","enum":["engine","pool"]},"state":{"$ref":"#/components/schemas/StreamState"}}},
 "Workers":{"type":"object","required":["count","workers"],"properties":{"workers":{"type":"array","items":{"type":"object","properties":{
  "instance_id":{"type":"string"},"tenant_id":{"type":"string"},"dp_rank":{"type":"integer"},
  "state":{"description":"Of its most troubled stream","$ref":"#/components/schemas/StreamState"},"whole":{"type":"boolean"},
@@ -86,9 +88,13 @@ constexpr std::string_view schemas = R"json("StreamState":{"type":"string",
   "http":{"type":"object","properties":{"connections":{"type":"integer"},"draining":{"type":"boolean"}}},
   "streams":{"description":"How many there are, and how many in each state","$ref":"#/components/schemas/Counts"},
   "index":{"type":"object","properties":{"partitions":{"type":"integer"},"blocks":{"type":"integer"}}}}}}},
-"Readiness":{"type":"object","required":["status"],"description":"With 503 not ready, and why","properties":{
- "status":{"type":"string","enum":["ready","not ready"]},"error":{"type":"string"},"reason":{"type":"string"},
- "reasons":{"type":"array","items":{"type":"string"}}}},)json";
+"Readiness":{"type":"object","required":["status"],
+ "description":"With 503 not ready, and why. Either tells of streams that are not whole; past their grace they hold back nothing",
+ "properties":{"status":{"type":"string","enum":["ready","not ready"]},"error":{"type":"string"},"reason":{"type":"string"},
+ "reasons":{"type":"array","items":{"type":"string"}},
+ "streams":{"description":"How many there are, and how many in each state","$ref":"#/components/schemas/Counts"},
+ "not_whole":{"type":"array","maxItems":16,"description":"The most troubled first",
+  "items":{"$ref":"#/components/schemas/NotWhole"}}}},)json";
 
 }  // namespace
 

@@ -28,7 +28,8 @@ kvc_group(kvc_net tapes net/field_faults net/field_reading net/field_rules net/l
 kvc_group(kvc_net plain_batches net/joined_removals net/number_list net/plain_events net/plain_fields net/spare_lists)
 kvc_group(kvc_net dumps net/coordinator_reading net/dump_decode net/dump_events net/usage_scan)
 kvc_group(kvc_net documents net/json_handler net/json_reader net/json_tree net/request_document)
-kvc_group(kvc_net questions net/answer_writer net/api_types net/blend_reading net/exist_request net/plain_query net/stream_trust)
+kvc_group(kvc_net questions net/answer_writer net/api_types net/blend_reading net/exist_request net/plain_query net/stream_trust
+          net/unwhole_streams)
 kvc_group(kvc_net coordinator_words net/coordinator_openapi net/coordinator_reply net/coordinator_router net/coordinator_tier)
 kvc_group(kvc_net http_parts net/http_auth net/http_parser net/http_reply net/http_router net/http_target)
 kvc_group(kvc_net addresses net/endpoint_host net/host_text net/master_answers net/store_registration net/store_url
