@@ -115,6 +115,37 @@ BOOST_FIXTURE_TEST_CASE(a_gap_is_filled_before_the_batch_behind_it_counts, joine
   BOOST_TEST(service()->status->missing.load() == 0U);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_block_whose_parent_is_missing_waits_until_a_replay_brings_it, joined_fixture) {
+  // An engine may tell of a block before its parent, and the batch with the parent may be dropped: that of the blocks behind it, which were
+  // applied long ago, has to count then.
+  const auto prompt = tokens_from(0, 3);
+  engine_1.publish(stored_payload({2, 3}, 1, tokens_from(4, 2)));
+  BOOST_REQUIRE(eventually([&] { return service()->status->orphans.load() == 2U; }));
+  BOOST_TEST(depth(prompt) == 0U);
+  BOOST_TEST(depth(tokens_from(4, 2)) == 0U);  // no root
+
+  engine_1.lose_live(stored_payload({1}, {}, tokens_from(0, 1)));
+  engine_1.publish(stored_payload({9}, {}, tokens_from(900, 1)));  // tells of the gap
+
+  BOOST_TEST(eventually([&] { return depth(prompt) == 3; }));
+  BOOST_TEST(eventually([&] { return service()->status->orphans.load() == 0U && state() == stream_state::whole; }));
+  BOOST_TEST(service()->status->gaps.load() == 1U);
+  BOOST_TEST(service()->status->missing.load() == 0U);
+  BOOST_TEST(depth(tokens_from(4, 2)) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_parent_in_a_dropped_last_batch_joins_what_waits_for_it, joined_fixture) {
+  // Nothing comes behind it that would tell of the gap: the publisher is asked when the stream has fallen silent.
+  engine_1.publish(stored_payload({2}, 1, tokens_from(4, 1)));
+  BOOST_REQUIRE(eventually([&] { return service()->status->orphans.load() == 1U; }));
+
+  engine_1.lose_live(stored_payload({1}, {}, tokens_from(0, 1)));
+
+  BOOST_TEST(eventually([&] { return depth(tokens_from(0, 2)) == 2; }));
+  BOOST_TEST(eventually([&] { return service()->status->orphans.load() == 0U && state() == stream_state::whole; }));
+  BOOST_TEST(service()->status->gaps.load() == 0U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_lossy_replay_is_asked_again, joined_fixture) {
   // A publisher's ROUTER may drop replies on the way; the hole is in its buffer all the same.
   const auto prompt = tokens_from(0, 4);
