@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t max_frames = 64;
 constexpr std::size_t usual_frames = 5;  // no message of a publisher has more
-constexpr std::size_t kinds = static_cast<std::size_t>(zmq_socket::kind::router) + 1;
+constexpr std::size_t kinds = static_cast<std::size_t>(zmq_socket::kind::heeding_publisher) + 1;
 constexpr std::size_t longest_kept_frame = 32;  // lies in the message itself: a longer one keeps a buffer of 8 KiB
 
 /// libzmq's errno where its meaning at this place is known.
@@ -39,7 +39,14 @@ error_code last_error() {
 
 int kind_number(zmq_socket::kind what) {
   using kind = zmq_socket::kind;
-  return what == kind::subscriber ? ZMQ_SUB : what == kind::publisher ? ZMQ_PUB : what == kind::dealer ? ZMQ_DEALER : ZMQ_ROUTER;
+  switch (what) {
+    case kind::subscriber: return ZMQ_SUB;
+    case kind::publisher: return ZMQ_PUB;
+    case kind::dealer: return ZMQ_DEALER;
+    case kind::router: return ZMQ_ROUTER;
+    case kind::heeding_publisher: return ZMQ_XPUB;
+  }
+  return ZMQ_PUB;
 }
 
 template <class Value>
@@ -205,7 +212,8 @@ zmq_socket::zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind 
   static std::array<std::atomic<unsigned>, kinds> turns{};  // by kind: who opens several opens one of each, and again
   probe(socket, probe_rhythm::of(turns[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed)));
   if (what == kind::router) set(socket, ZMQ_ROUTER_MANDATORY, off);
-  if (what == kind::publisher) set(socket, ZMQ_XPUB_NODROP, off);
+  if (what == kind::publisher || what == kind::heeding_publisher) set(socket, ZMQ_XPUB_NODROP, off);
+  if (what == kind::heeding_publisher) set(socket, ZMQ_XPUB_VERBOSE, 1);
 
   try {
     const int descriptor = descriptor_of(socket);

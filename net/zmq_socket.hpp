@@ -59,7 +59,9 @@ struct zmq_options {
 /// Lane: all members, and the executor given at opening, belong to one thread.
 class zmq_socket {
  public:
-  enum class kind : std::uint8_t { subscriber, publisher, dealer, router };
+  /// A `heeding_publisher` receives who comes and goes: messages of one frame, a 1 and the prefix for each subscription, a 0 and the
+  /// prefix when the last one has ended. What is sent while one stands reaches it, unless its connection breaks.
+  enum class kind : std::uint8_t { subscriber, publisher, dealer, router, heeding_publisher };
 
   /// Throws std::bad_alloc, or boost::system::system_error when the engine has no socket left or the process no descriptor.
   zmq_socket(zmq_engine& engine, asio::any_io_executor executor, kind what, zmq_options options = {});

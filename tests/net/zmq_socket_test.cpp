@@ -47,6 +47,42 @@ asio::awaitable<void> exchange_published(wire& on) {
   BOOST_TEST(subscriber.try_receive(message) == make_error_code(errc::would_block));
 }
 
+/// What a publisher is told next of its subscribers.
+asio::awaitable<std::string> hear_news(zmq_socket& publisher) {
+  zmq_message news;
+  const auto until = soon();
+  const error_code received = co_await publisher.receive(news, until);
+  BOOST_TEST(!received);
+  co_return news.size() == 1U ? text_of(news, 0) : std::string("not one frame");
+}
+
+asio::awaitable<void> heed_subscribers(wire& on) {
+  zmq_socket publisher = on.open(zmq_socket::kind::heeding_publisher);
+  BOOST_TEST_REQUIRE(!publisher.bind("tcp://127.0.0.1:*"));
+  const std::string endpoint = publisher.bound_endpoint();
+  zmq_socket first = on.open(zmq_socket::kind::subscriber);
+  zmq_socket second = on.open(zmq_socket::kind::subscriber);
+  for (zmq_socket* each : {&first, &second}) {
+    BOOST_TEST(!each->subscribe(""));
+    BOOST_TEST(!each->connect(endpoint));
+    const std::string news = co_await hear_news(publisher);
+    BOOST_TEST(news == "\1");
+  }
+
+  const std::array<std::string_view, 1> frames{"heard at once"};
+  BOOST_TEST(!publisher.try_send(frames));
+  zmq_message message;
+  const auto until = soon();
+  const error_code received = co_await second.receive(message, until);
+  first.close();
+  second.close();
+  const std::string end = co_await hear_news(publisher);
+
+  BOOST_TEST(!received);
+  BOOST_TEST((message.size() == 1U && text_of(message, 0) == "heard at once"));
+  BOOST_TEST((end == std::string(1, '\0')));
+}
+
 asio::awaitable<void> exchange_requests(wire& on) {
   zmq_socket router = on.open(zmq_socket::kind::router);
   zmq_socket dealer = on.open(zmq_socket::kind::dealer);
@@ -161,6 +197,12 @@ BOOST_AUTO_TEST_CASE(a_published_message_arrives_frame_by_frame) {
   // The live path of every engine.
   wire on;
   on.run(exchange_published(on));
+}
+
+BOOST_AUTO_TEST_CASE(a_heeding_publisher_hears_who_comes_and_goes) {
+  // A simulator that does not know whether it was heard cannot say what a conductor has to know.
+  wire on;
+  on.run(heed_subscribers(on));
 }
 
 BOOST_AUTO_TEST_CASE(a_request_is_answered_through_router_and_dealer) {
