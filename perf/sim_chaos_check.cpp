@@ -55,7 +55,9 @@ class checking {
     if (row.state == "whole" && row.missing > 0) complain(name + " is whole, but misses " + std::to_string(row.missing));
     if (row.state == "whole" && row.unproven > 0) complain(name + " is whole, but may be another one");
     if (row.state == "incomplete" && row.missing == 0 && row.unproven == 0) complain(name + " is incomplete, but misses nothing");
-    if (!losses.anything && row.missing > losses.numbers.size()) {
+    if (row.unproven > 0 && !who.publisher->ledger().has_broken()) complain(name + " may be another one, but was never away");
+    // What was counted in the life before still counts where nobody could tell that it was over.
+    if (!losses.anything && !may_be_of_two_lives(member) && row.missing > losses.numbers.size()) {
       complain(name + " misses " + std::to_string(row.missing) + ", but only " + std::to_string(losses.numbers.size()) + " were lost");
     }
   }
@@ -74,12 +76,10 @@ class checking {
       const chaos_member& who = world_->members[i];
       if (who.instance != instance) continue;
       const chaos_engine& engine = who.publisher->engine();
-      const chaos_losses& losses = who.publisher->losses();
-      const bool was_cleared = std::ranges::any_of(engine.ranks(), [](const auto& each) { return each.second.was_cleared(); });
       const bool is_one_rank = engine.ranks().size() == 1;
       for (const auto& [rank, cache] : engine.ranks()) {
         const auto depth_on = [&](chaos_cache::place_mask among) {
-          return cache.depth(path, among, doubts_of((*rows_)[i], losses, was_cleared, is_one_rank && among == 1U));
+          return cache.depth(path, among, doubts_of(i, was_cleared(engine), is_one_rank && among == 1U));
         };
         const bounds any = depth_on(chaos_cache::everywhere);
         widen(longest, any);
@@ -103,11 +103,19 @@ class checking {
  private:
   /// A clear of all that is known makes a stream whole again; what was lost before it may have been on a medium, or a rank's, that nobody
   /// has heard of and that the clear did not mean.
-  [[nodiscard]] chaos_cache::doubts doubts_of(const stream_row& row, const chaos_losses& losses, bool was_cleared,
-                                              bool is_all_meant) const {
-    if (row.state != "whole") return {.losses = &losses, .drops_stale = drops_stale_};
+  [[nodiscard]] chaos_cache::doubts doubts_of(std::size_t member, bool was_cleared, bool is_all_meant) const {
+    const chaos_losses& losses = world_->members[member].publisher->losses();
+    if ((*rows_)[member].state != "whole") return {.losses = &losses, .drops_stale = drops_stale_};
     if (losses.is_empty() || !was_cleared || is_all_meant) return {};
     return {.losses = &losses, .drops_stale = drops_stale_, .only_less = true};
+  }
+
+  [[nodiscard]] static bool was_cleared(const chaos_engine& engine) {
+    return std::ranges::any_of(engine.ranks(), [](const auto& each) { return each.second.was_cleared(); });
+  }
+
+  [[nodiscard]] bool may_be_of_two_lives(std::size_t member) const {
+    return (*rows_)[member].unproven > 0 && world_->members[member].publisher->restarts() > 0;
   }
 
   void complain(std::string what) { complaints_.push_back(std::move(what)); }

@@ -67,9 +67,8 @@ chaos_publisher::chaos_publisher(net::zmq_engine& transport, asio::any_io_execut
       luck_(seed + 1),
       replay_luck_(seed + 2),
       first_(engine_.profile().is_pool && !setup.has_replay ? 1 : 0),  // Mooncake, but for its older publisher, which has replays
-      next_(first_) {
-  losses_.anything = !setup_.has_replay || setup_.is_silent;
-}
+      next_(first_),
+      ledger_(setup.has_replay && !setup.is_silent) {}
 
 asio::awaitable<void> chaos_publisher::pause(std::chrono::microseconds length) {
   asio::steady_timer timer(executor_, length);
@@ -108,7 +107,7 @@ asio::awaitable<std::string> chaos_publisher::open(std::string host) {
 asio::awaitable<std::string> chaos_publisher::open_sockets(bool with_replay) {
   const auto deadline = clock::now() + bind_patience;
   net::error_code failed;
-  live_ = std::make_shared<net::zmq_socket>(*transport_, executor_, net::zmq_socket::kind::publisher, roomy());
+  live_ = std::make_shared<net::zmq_socket>(*transport_, executor_, net::zmq_socket::kind::heeding_publisher, roomy());
   while ((failed = setup_.connects ? live_->connect(endpoint_) : live_->bind(endpoint_))) {
     if (is_closed_ || clock::now() > deadline) co_return endpoint_ + ": " + failed.message();
     co_await pause(bind_pause);
@@ -158,16 +157,27 @@ void chaos_publisher::keep(std::string payload) {
   while (kept_.size() > setup_.kept) kept_.pop_front();
 }
 
-void chaos_publisher::send_now(const message& frames) {
-  // A publisher never waits; what nobody takes is gone.
-  if (live_) static_cast<void>(send_frames(*live_, frames));
+void chaos_publisher::see_who_listens() {
+  net::zmq_message news;
+  while (live_ && !live_->try_receive(news)) {
+    if (news.size() == 0 || news.frame(0).empty()) continue;
+    news.frame(0).front() == std::byte{1} ? ledger_.on_subscribed() : ledger_.on_broken();
+  }
 }
 
-void chaos_publisher::send(message frames) {
+void chaos_publisher::send_now(const parcel& what) {
+  if (!live_) return;
+  see_who_listens();
+  // A publisher never waits; what nobody takes is gone.
+  static_cast<void>(send_frames(*live_, what.frames));
+  if (what.number) ledger_.send(*what.number, what.is_sound);
+}
+
+void chaos_publisher::send(parcel what) {
   if (hold_back_for_ > 0) {
-    held_back_.push_back(std::move(frames));
+    held_back_.push_back(std::move(what));
   } else {
-    send_now(frames);
+    send_now(what);
   }
 }
 
@@ -175,36 +185,43 @@ void chaos_publisher::publish() {
   const std::uint64_t number = next_;
   const chaos_engine::made happened = engine_.next(number);
   note(happened.story);
+  ledger_.publish(number);
   if (hold_back_for_ > 0 && --hold_back_for_ == 0) {
     for (; !held_back_.empty(); held_back_.pop_front()) send_now(held_back_.front());
   }
   if (strikes(fault::lost_number)) {
-    losses_.numbers.insert(number);
+    ledger_.ruin(number, false);
     return keep({});
   }
   std::string payload = write(happened);
+  parcel what{.number = number};
   if (strikes(fault::poison_batch)) {
     payload.resize(luck_.below(static_cast<std::uint32_t>(payload.size())));
-    losses_.numbers.insert(number);
+    ledger_.ruin(number, true);
+    what.is_sound = false;
     if (payload.empty()) payload = "\xc1";  // an empty one would mean that it was never written
   }
-  message frames{"", number_frame(number), payload};
+  what.frames = {"", number_frame(number), payload};
   keep(std::move(payload));
   if (strikes(fault::delay)) hold_back_for_ = luck_.between(1, 4);
   if (strikes(fault::drop)) return;
+  message& frames = what.frames;
   if (strikes(fault::truncate)) {
     frames[2].resize(luck_.below(static_cast<std::uint32_t>(frames[2].size())));
-    losses_.numbers.insert(number);
+    ledger_.spoil(number);
+    what.is_sound = false;
   } else if (strikes(fault::corrupt)) {
     frames[2].front() = '\xc1';  // means nothing in MessagePack; damage that means something is beyond anybody's knowledge
-    losses_.numbers.insert(number);
+    ledger_.spoil(number);
+    what.is_sound = false;
   } else if (strikes(fault::frames)) {
     luck_.below(2) == 0 ? frames.pop_back() : frames[1].pop_back();
+    what.is_sound = false;
   }
-  if (strikes(fault::noise)) send({"noise"});
+  if (strikes(fault::noise)) send({.frames = {"noise"}});
   const bool comes_twice = strikes(fault::duplicate);
-  send(frames);
-  if (comes_twice) send(std::move(frames));
+  send(what);
+  if (comes_twice) send(std::move(what));
 }
 
 void chaos_publisher::publish_early() {
@@ -239,13 +256,15 @@ asio::awaitable<void> chaos_publisher::restart() {
   engine_.restart();
   next_ = first_;
   ++incarnation_;
-  losses_.numbers.clear();
+  ledger_.restart();
   const std::string wrong = co_await open_sockets(true);
   if (!wrong.empty()) note("cannot come back: " + wrong);
 }
 
 asio::awaitable<void> chaos_publisher::reconnect() {
+  see_who_listens();
   live_->close();
+  ledger_.on_broken();
   const std::string wrong = co_await open_sockets(false);
   if (!wrong.empty()) note("cannot come back: " + wrong);
 }
@@ -258,9 +277,15 @@ void chaos_publisher::heal() {
 
 void chaos_publisher::beat() {
   std::string payload = write(engine_.nothing());
-  const message frames{"", number_frame(next_), payload};
+  const parcel what{.frames = {"", number_frame(next_), payload}, .number = next_};
+  ledger_.publish(next_);
   keep(std::move(payload));
-  send_now(frames);
+  send_now(what);
+}
+
+void chaos_publisher::conclude() {
+  see_who_listens();
+  losses_ = ledger_.losses();
 }
 
 void chaos_publisher::close() {
@@ -291,23 +316,25 @@ asio::awaitable<void> chaos_publisher::answer(std::shared_ptr<net::zmq_socket> s
     faults_.add(what);
     return true;
   };
+  const bool is_for_recovery = ledger_.is_recovery(first, end);
   bool has_answered = setup_.end != chaos_setup::end_marker::none;
   for (std::uint64_t number = std::max(first, first_); number < end; ++number) {
-    for (; number < std::min(oldest(), end); ++number) losses_.numbers.insert(number);  // new batches push old ones out all the time
+    for (; number < std::min(oldest(), end); ++number) ledger_.leave_out(number);  // new batches push old ones out all the time
     if (number == end) break;
     const std::string& payload = kept_[number - oldest()];
     if (payload.empty()) continue;
     if (goes_wrong(fault::reply_lost)) {
-      losses_.numbers.insert(number);
+      ledger_.leave_out(number);
       continue;
     }
     if (send_frames(*socket, reply_of(asker, number, payload))) co_return;
+    ledger_.give(number, is_for_recovery);
     has_answered = true;
     if (!goes_wrong(fault::reply_delayed)) continue;
     co_await pause(std::chrono::milliseconds(1 + replay_luck_.below(20)));
     if (is_closed_ || incarnation != incarnation_) co_return;
   }
-  if (!has_answered) losses_.anything = true;  // silence, as for a request that was ignored
+  if (!has_answered) ledger_.ignore(first, end);  // silence, as for a request that was ignored
   if (setup_.end != chaos_setup::end_marker::none) static_cast<void>(send_frames(*socket, end_of_answer(asker)));
 }
 
@@ -326,7 +353,7 @@ asio::awaitable<void> chaos_publisher::serve(std::shared_ptr<net::zmq_socket> so
     note("asked for " + std::to_string(first));
     if (!is_healed_ && setup_.chances.strikes(fault::request_ignored, replay_luck_)) {
       faults_.add(fault::request_ignored);
-      losses_.anything = true;  // whoever was not answered may ask less often from now on
+      ledger_.ignore(first, next_);
       continue;
     }
     co_await answer(socket, std::string(asked->asker), first, incarnation);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "net/zmq_socket.hpp"
 #include "perf/sim_chaos_engine.hpp"
 #include "perf/sim_chaos_faults.hpp"
+#include "perf/sim_chaos_ledger.hpp"
 
 namespace kvc::sim {
 
@@ -39,10 +41,10 @@ struct chaos_setup {
 
 /// One publisher with its engine.
 ///
-/// Life cycle: `open`, then `publish_some` before and `run` after it is registered, `heal`, any number of `beat`; the conductor has
-/// followed when it has applied `published()`. What the conductor cannot have learnt is in `losses()`: batches that were asked for in a
-/// replay and not given, or that came damaged and are good nowhere. A restart begins an incarnation with nothing published, held or lost.
-/// Lane: one thread, that of the executor. Text, engine of the transport and scope must outlive the publisher.
+/// Life cycle: `open`, then `publish_early` before and `run` after it is registered, `heal`, any number of `beat`; the conductor has
+/// followed when it has applied `published()`; then `conclude`. What the conductor may not have learnt is in `losses()`, by `chaos_ledger`:
+/// the publisher knows what it has sent to whom, and what it has answered. A restart begins an incarnation with nothing published, held or
+/// lost. Lane: one thread, that of the executor. Text, engine of the transport and scope must outlive the publisher.
 class chaos_publisher {
  public:
   chaos_publisher(net::zmq_engine& transport, asio::any_io_executor executor, net::task_scope& tasks, const chaos_text& text,
@@ -67,13 +69,18 @@ class chaos_publisher {
   /// Publishes an empty batch, so that a loss at the end is noticed.
   void beat();
 
+  /// The conductor has followed, or has had its time: what it may not have learnt is settled.
+  void conclude();
+
   /// Closes everything; tasks that serve replays end.
   void close();
 
   /// The number after the newest batch.
   [[nodiscard]] std::uint64_t published() const noexcept { return next_; }
   [[nodiscard]] const chaos_engine& engine() const noexcept { return engine_; }
+  /// As it was when it was concluded.
   [[nodiscard]] const chaos_losses& losses() const noexcept { return losses_; }
+  [[nodiscard]] const chaos_ledger& ledger() const noexcept { return ledger_; }
   [[nodiscard]] const fault_counts& faults() const noexcept { return faults_; }
   [[nodiscard]] std::uint64_t restarts() const noexcept { return incarnation_; }
   /// What was published under which number and what befell it, the last lines of it; for whoever looks into a difference.
@@ -81,10 +88,16 @@ class chaos_publisher {
 
  private:
   using message = std::vector<std::string>;
+  struct parcel {
+    message frames = {};
+    std::optional<std::uint64_t> number = {};  ///< none: noise
+    bool is_sound = true;
+  };
 
   void publish();
-  void send(message frames);
-  void send_now(const message& frames);
+  void send(parcel what);
+  void send_now(const parcel& what);
+  void see_who_listens();
   void keep(std::string payload);
   void note(std::string line);
   [[nodiscard]] std::string reserve_endpoint(const std::string& host);
@@ -118,11 +131,12 @@ class chaos_publisher {
   std::uint64_t next_ = 0;
   std::uint64_t incarnation_ = 0;
   std::deque<std::string> kept_;  ///< payloads; the last one has number next_ - 1. Empty ones were never written
-  std::deque<message> held_back_;
+  std::deque<parcel> held_back_;
   std::uint32_t hold_back_for_ = 0;  ///< batches
   std::uint32_t done_ = 0;
   bool is_healed_ = false;
   bool is_closed_ = false;
+  chaos_ledger ledger_;
   chaos_losses losses_;
   fault_counts faults_;
   std::deque<std::string> journal_;

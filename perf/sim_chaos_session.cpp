@@ -51,6 +51,7 @@ class session {
   asio::awaitable<chaos_verdict> run() {
     watch_.spawn("stalls", watch_stalls());
     std::string wrong = co_await play();
+    for (const chaos_member& each : world_.members) each.publisher->conclude();
     if (wrong.empty() && !*is_stopping_) wrong = co_await compare();
     if (!wrong.empty()) verdict_.complaints.push_back(std::move(wrong));
     wrong = co_await leave();
