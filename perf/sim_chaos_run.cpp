@@ -76,15 +76,22 @@ class chaos_run {
 
   asio::awaitable<void> run_some() {
     while (goes_on()) {
-      chaos_verdict verdict = co_await run_chaos_session(transport_, context_.get_executor(), request_, next_seed_++, is_stopping_);
+      chaos_verdict verdict;
+      chaos_request what = request_;
+      verdict.seed = next_seed_++;
       // A verdict about a run that the machine has disturbed is worth nothing; the seed is, once more.
-      if (!verdict.complaints.empty() && !verdict.was_undisturbed() && !is_stopping_) {
+      for (int attempt = 1;; ++attempt) {
+        verdict = co_await run_chaos_session(transport_, context_.get_executor(), what, verdict.seed, is_stopping_);
+        if (verdict.complaints.empty() || verdict.was_undisturbed() || is_stopping_ || attempt == most_chaos_attempts) break;
         ++disturbed_;
-        chaos_request again = request_;
-        again.run += "-again";
-        verdict = co_await run_chaos_session(transport_, context_.get_executor(), again, verdict.seed, is_stopping_);
+        what.run += "-again";
       }
-      if (!is_stopping_ && (verdict.complaints.empty() || verdict.was_undisturbed())) take(verdict);
+      if (is_stopping_) break;
+      if (verdict.complaints.empty() || verdict.was_undisturbed()) {
+        take(verdict);
+      } else {
+        undecided_.push_back(verdict.seed);
+      }
     }
   }
 
@@ -118,6 +125,7 @@ class chaos_run {
                 static_cast<long long>(seconds), static_cast<unsigned long long>(seeds_), static_cast<unsigned long long>(streams_),
                 static_cast<unsigned long long>(incomplete_), static_cast<unsigned long long>(batches_),
                 static_cast<unsigned long long>(answers_), static_cast<unsigned long long>(failures_));
+    if (!undecided_.empty()) std::printf(", %llu undecided", static_cast<unsigned long long>(undecided_.size()));
     if (last_bytes_ > 0) std::printf(", server %.1f MiB", static_cast<double>(last_bytes_) / mebibyte);
     std::printf("\n");
     std::fflush(stdout);
@@ -126,8 +134,12 @@ class chaos_run {
   void sum_up() {
     tell_news();
     if (disturbed_ > 0) {
-      std::printf("%llu seeds were run again, because this machine took the time of the first run\n",
+      std::printf("%llu times a seed was run again, because this machine took the time of the run that failed\n",
                   static_cast<unsigned long long>(disturbed_));
+    }
+    for (const std::uint64_t each : undecided_) {
+      std::printf("UNDECIDED  seed %llu: failed %d times, and the machine took the time of each run\n",
+                  static_cast<unsigned long long>(each), most_chaos_attempts);
     }
     std::printf("injected\n");
     for (std::size_t i = 0; i < fault_count; ++i) {
@@ -171,6 +183,7 @@ class chaos_run {
   std::uint64_t seeds_ = 0;
   std::uint64_t failures_ = 0;
   std::uint64_t disturbed_ = 0;
+  std::vector<std::uint64_t> undecided_;  ///< seeds whose every run failed and was disturbed
   std::uint64_t streams_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t batches_ = 0;

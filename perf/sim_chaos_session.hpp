@@ -16,6 +16,9 @@
 
 namespace kvc::sim {
 
+/// How often a seed is played in all while the machine takes the time of each run that fails.
+inline constexpr int most_chaos_attempts = 3;
+
 /// What a session needs to know besides its seed.
 struct chaos_request {
   std::string server_host = "127.0.0.1";

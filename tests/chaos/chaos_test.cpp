@@ -33,8 +33,6 @@ kvc::test::api_settings patient() {
   return chosen;
 }
 
-constexpr int most_attempts = 5;  ///< of a seed that fails while the machine is busy with something else
-
 /// Many sockets at once need many descriptors.
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -58,7 +56,7 @@ struct chaos_fixture {
       what.server_port = service.port();
       const std::uint64_t seed = next++;
       sim::chaos_verdict verdict;
-      for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      for (int attempt = 0; attempt < sim::most_chaos_attempts; ++attempt) {
         what.run = "chaos-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
         verdict = co_await sim::run_chaos_session(transport, context.get_executor(), what, seed, is_stopping);
         if (verdict.complaints.empty() || verdict.was_undisturbed()) break;
