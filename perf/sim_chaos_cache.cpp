@@ -34,7 +34,12 @@ void chaos_cache::clear(place_mask where, std::uint64_t number) {
   }
 }
 
+std::uint64_t chaos_cache::held_on(std::size_t place) const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(blocks_, [place](const entry& each) { return each.copies[place] > 0; }));
+}
+
 chaos_cache::bounds chaos_cache::depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const {
+  if (about.is_of_two_lives) return {.least = 0, .most = static_cast<std::uint32_t>(prompt.size())};
   bounds found;
   bool is_sure = true;
   for (const std::uint32_t block : prompt) {

@@ -51,10 +51,14 @@ class chaos_cache {
     const chaos_losses* losses = nullptr;  ///< it may have missed these: a block any of them spoke of may be there or not; null: none
     bool drops_stale = false;              ///< it may have given up everything that was said before the last of them
     bool only_less = false;                ///< it may hold less, but nothing that is not there
+    bool is_of_two_lives = false;          ///< it may have kept what another life of the publisher held, and nobody knows any more
   };
 
   /// The leading blocks held, each on one of the places.
   [[nodiscard]] bounds depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const;
+
+  /// How many blocks are held on a place.
+  [[nodiscard]] std::uint64_t held_on(std::size_t place) const;
 
   /// Whether place 0 was ever cleared.
   [[nodiscard]] bool was_cleared() const noexcept { return was_cleared_; }

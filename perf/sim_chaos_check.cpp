@@ -62,6 +62,37 @@ class checking {
     }
   }
 
+  /// Prompts meet only what stands behind their beginnings; these are all of a stream's blocks. A store's are left out, as they count
+  /// where their names are explained.
+  void check_blocks(std::size_t member) {
+    const chaos_member& who = world_->members[member];
+    const stream_row& row = (*rows_)[member];
+    const chaos_engine& engine = who.publisher->engine();
+    if (row.state != "whole" || engine.profile().is_pool) return;
+    const bool is_one_rank = engine.ranks().size() == 1;
+    const std::string name = who.instance + " rank " + std::to_string(who.rank);
+    std::uint64_t told = 0;
+    std::uint64_t held = 0;
+    for (std::size_t m = 0; m < compared_media.size(); ++m) {
+      const auto found = row.blocks.find(std::string(media_names[m]));
+      const std::uint64_t told_here = found == row.blocks.end() ? 0 : found->second;
+      const auto place = place_of(engine.profile(), compared_media[m]);
+      std::uint64_t held_here = 0;
+      for (const auto& [rank, cache] : engine.ranks()) held_here += place ? cache.held_on(*place) : 0;
+      const bool may_be_less = doubts_of(member, was_cleared(engine), is_one_rank && place == 0U).only_less;
+      if (told_here > held_here || (!may_be_less && told_here + row.orphans < held_here)) {
+        complain(name + " has " + std::to_string(held_here) + " blocks on " + std::string(media_names[m]) + ", not " +
+                 std::to_string(told_here) + " and " + std::to_string(row.orphans) + " orphans");
+      }
+      told += told_here;
+      held += held_here;
+    }
+    if (told + row.orphans > held) {
+      complain(name + " has " + std::to_string(held) + " blocks, not " + std::to_string(told) + " and " + std::to_string(row.orphans) +
+               " orphans");
+    }
+  }
+
   void check_instance(const std::string& instance, std::size_t prompt, const chaos_answer& answer) {
     const auto found = answer.find(instance);
     if (found == answer.end()) return complain("there is no row for " + instance);
@@ -105,7 +136,9 @@ class checking {
   /// has heard of and that the clear did not mean.
   [[nodiscard]] chaos_cache::doubts doubts_of(std::size_t member, bool was_cleared, bool is_all_meant) const {
     const chaos_losses& losses = world_->members[member].publisher->losses();
-    if ((*rows_)[member].state != "whole") return {.losses = &losses, .drops_stale = drops_stale_};
+    if ((*rows_)[member].state != "whole") {
+      return {.losses = &losses, .drops_stale = drops_stale_, .is_of_two_lives = !drops_stale_ && may_be_of_two_lives(member)};
+    }
     if (losses.is_empty() || !was_cleared || is_all_meant) return {};
     return {.losses = &losses, .drops_stale = drops_stale_, .only_less = true};
   }
@@ -178,7 +211,10 @@ bool read_chaos_answer(std::string_view body, const std::string& tenant, chaos_a
 std::vector<std::string> check_chaos(const chaos_world& world, const std::vector<stream_row>& rows,
                                      const std::vector<chaos_answer>& answers, doubt_policy policy) {
   checking all(world, rows, policy);
-  for (std::size_t i = 0; i < world.members.size(); ++i) all.check_stream(i);
+  for (std::size_t i = 0; i < world.members.size(); ++i) {
+    all.check_stream(i);
+    all.check_blocks(i);
+  }
   for (std::size_t prompt = 0; prompt < answers.size(); ++prompt) {
     for (const std::string& instance : world.instances) all.check_instance(instance, prompt, answers[prompt]);
   }

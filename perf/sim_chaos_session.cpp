@@ -37,6 +37,7 @@ class session {
  public:
   session(net::zmq_engine& transport, asio::any_io_executor executor, chaos_request what, std::uint64_t seed, const bool& is_stopping)
       : what_(std::move(what)),
+        policy_(policy_of(seed)),
         chosen_(options_of(what_, what_.run + "-" + std::to_string(seed))),
         executor_(executor),
         is_stopping_(&is_stopping),
@@ -105,13 +106,14 @@ class session {
     co_return std::string();
   }
 
-  [[nodiscard]] static enrolment enrolment_of(const chaos_member& who) {
+  [[nodiscard]] enrolment enrolment_of(const chaos_member& who) const {
     enrolment made;
     made.instance = who.instance;
     made.rank = who.rank;
     made.endpoint = who.publisher->endpoint();
     made.replay_endpoint = who.publisher->replay_endpoint();
     made.type = who.publisher->engine().profile().type;
+    made.after_loss = policy_ == doubt_policy::keeps ? "keep" : "drop";
     made.bind = who.publisher->setup().connects;
     made.is_private_pool = who.publisher->engine().profile().is_pool;
     return made;
@@ -189,7 +191,7 @@ class session {
     if (!wrong.empty()) co_return wrong;
     wrong = co_await look();
     if (!wrong.empty()) co_return wrong;
-    verdict_.complaints = check_chaos(world_, rows_, answers, what_.policy);
+    verdict_.complaints = check_chaos(world_, rows_, answers, policy_);
     verdict_.answers = answers.size() * world_.instances.size();
     for (const stream_row& each : rows_) verdict_.incomplete += each.state == "incomplete" ? 1 : 0;
     co_return std::string();
@@ -219,9 +221,10 @@ class session {
       if (verdict_.complaints.empty()) continue;
       const chaos_profile& profile = publisher.engine().profile();
       const chaos_setup& setup = publisher.setup();
+      const std::string policy = policy_ == doubt_policy::keeps ? ", kept in doubt" : "";
       verdict_.journal.push_back(each.instance + " rank " + std::to_string(each.rank) + ", " + profile.type +
                                  (setup.connects ? ", connects" : "") + (setup.has_replay ? "" : ", no replay") +
-                                 (setup.is_silent ? ", silent" : "") + ", keeps " + std::to_string(setup.kept));
+                                 (setup.is_silent ? ", silent" : "") + ", keeps " + std::to_string(setup.kept) + policy);
       std::string lost = "  lost:";
       if (publisher.losses().anything) lost += " perhaps anything";
       for (const std::uint64_t number : publisher.losses().numbers) lost += " " + std::to_string(number);
@@ -231,6 +234,7 @@ class session {
   }
 
   const chaos_request what_;
+  const doubt_policy policy_;
   const options chosen_;
   asio::any_io_executor executor_;
   const bool* is_stopping_;

@@ -19,14 +19,18 @@ namespace kvc::sim {
 /// How often a seed is played in all while the machine takes the time of each run that fails.
 inline constexpr int most_chaos_attempts = 3;
 
+/// What the publishers of a seed are registered with: every fourth keeps what it cannot be sure of.
+[[nodiscard]] constexpr doubt_policy policy_of(std::uint64_t seed) noexcept {
+  return seed % 4 == 3 ? doubt_policy::keeps : doubt_policy::drops;
+}
+
 /// What a session needs to know besides its seed.
 struct chaos_request {
   std::string server_host = "127.0.0.1";
   std::uint16_t server_port = 13'333;
-  std::string engine_host = "127.0.0.1";      ///< where publishers listen, as the server reaches it
-  std::string run = "chaos";                  ///< keeps this process's tenants apart from others'
-  doubt_policy policy = doubt_policy::drops;  ///< the server's default
-  std::chrono::seconds patience{60};          ///< for the conductor to apply what was published; and for any other wait
+  std::string engine_host = "127.0.0.1";  ///< where publishers listen, as the server reaches it
+  std::string run = "chaos";              ///< keeps this process's tenants apart from others'
+  std::chrono::seconds patience{60};      ///< for the conductor to apply what was published; and for any other wait
 };
 
 /// How a session ended.

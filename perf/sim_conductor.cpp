@@ -99,7 +99,15 @@ bool read_services(std::string_view body, const std::string& tenant, std::vector
     stream.applied = number_in(*row, "last_seqno", ~std::uint64_t{0}) + 1;
     stream.missing = number_in(*row, "missing", 0);
     stream.unproven = number_in(*row, "unproven_absences", 0);
+    stream.orphans = number_in(*row, "orphans", 0);
     stream.state = text_in(*row, "state");
+    const auto* const counted = row->if_contains("blocks");
+    const auto* const media = counted == nullptr ? nullptr : counted->if_object();
+    if (media == nullptr) continue;
+    for (const auto& one : *media) {
+      const std::string name(one.key().data(), one.key().size());
+      stream.blocks[name] = number_in(*media, name, 0);
+    }
   }
   return true;
 }
@@ -142,6 +150,7 @@ asio::awaitable<std::string> conductor::enroll(enrolment who) {
   body["endpoint"] = who.endpoint;
   if (!who.replay_endpoint.empty()) body["replay_endpoint"] = who.replay_endpoint;
   body["type"] = who.type;
+  if (!who.after_loss.empty()) body["after_loss"] = who.after_loss;
   if (who.bind) body["bind"] = true;
   if (who.is_private_pool) body["shared"] = false;
   body["modelname"] = chosen_.model;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ struct enrolment {
   std::string endpoint;
   std::string replay_endpoint;  ///< empty: none
   std::string type = "vLLM";
+  std::string after_loss;        ///< empty: as the server is set
   bool bind = false;             ///< the conductor binds, the publisher connects
   bool is_private_pool = false;  ///< a store whose blocks only its own instance can use
 };
@@ -46,7 +48,9 @@ struct stream_row {
   std::uint64_t applied = 0;   ///< batches: the last applied number plus one
   std::uint64_t missing = 0;   ///< numbers the conductor knows to be lost
   std::uint64_t unproven = 0;  ///< absences that may hide a restart
+  std::uint64_t orphans = 0;   ///< names of blocks that wait for a parent, on one medium or several
   std::string state;
+  std::map<std::string, std::uint64_t> blocks;  ///< whose place is known, by medium
 };
 
 /// The body of a query for every instance of the fleet. Pure.
