@@ -140,7 +140,9 @@ class checking {
       return {.losses = &losses, .drops_stale = drops_stale_, .is_of_two_lives = !drops_stale_ && may_be_of_two_lives(member)};
     }
     if (losses.is_empty() || !was_cleared || is_all_meant) return {};
-    return {.losses = &losses, .drops_stale = drops_stale_, .only_less = true};
+    // Media are remembered when everything is given up, so what stands on them was told of by a lost batch alone; ranks are not.
+    const bool has_ranks = world_->members[member].publisher->engine().ranks().size() > 1;
+    return {.losses = &losses, .drops_stale = drops_stale_ && has_ranks, .only_less = true};
   }
 
   [[nodiscard]] static bool was_cleared(const chaos_engine& engine) {
