@@ -268,7 +268,7 @@ bool lane_blocks::put(engine_hash name, const place& where, medium_id medium, st
     ++tally.skipped;
     return false;
   }
-  stop_waiting_elsewhere(name, where.home, medium);
+  stop_waiting_elsewhere(name, where, medium);
   const copy now{where, count, medium};
   if (copies* const odd = odd_.find(name); odd != nullptr) return put_odd(name, *odd, now, tally);
   const auto block = holdings_.find_plain(space_, name);

@@ -228,8 +228,9 @@ class lane_blocks {
   void forget_arrivals();
   [[nodiscard]] bool has_arrivals() const noexcept { return !arrived_.empty(); }
   [[nodiscard]] std::optional<engine_hash> next_waiting(arrival& behind, std::size_t& budget);
-  void stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium);
-  void leave_known_place(engine_hash name, medium_id medium, apply_tally& tally);
+  void stop_waiting_elsewhere(engine_hash name, const place& where, medium_id medium);
+  /// Forgets what a name means on a medium; `but_own_hash`: except where it is the block's own sequence hash.
+  void leave_known_place(engine_hash name, medium_id medium, bool but_own_hash, apply_tally& tally);
   void keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally);
   void forget_orphan(engine_hash name);
   void unlink_from_parent(engine_hash child, const orphan& which);

@@ -113,10 +113,11 @@ bool lane_blocks::join_some(std::size_t& budget, apply_tally& tally) {
   return true;
 }
 
-void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, medium_id medium) {
+void lane_blocks::stop_waiting_elsewhere(engine_hash name, const place& where, medium_id medium) {
   if (waiting_.empty()) return;
   orphan* const lost = waiting_.find(name);
-  if (lost == nullptr || !lost->parent || lost->home == home) return;
+  if (lost == nullptr || !lost->parent || lost->home == where.home) return;
+  if (says_place(name, where)) return;  // equal blocks of several partitions have it
   auto& media = lost->copies;
   const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
   if (on_medium == media.end()) return;
@@ -124,11 +125,11 @@ void lane_blocks::stop_waiting_elsewhere(engine_hash name, std::uint16_t home, m
   if (media.empty()) forget_orphan(name);
 }
 
-void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_tally& tally) {
+void lane_blocks::leave_known_place(engine_hash name, medium_id medium, bool but_own_hash, apply_tally& tally) {
   if (copies* const odd = odd_.find(name); odd != nullptr) {
     copies& all = *odd;
     for (auto each = all.begin(); each != all.end();) {
-      if (each->medium != medium) {
+      if (each->medium != medium || (but_own_hash && says_place(name, each->where))) {
         ++each;
         continue;
       }
@@ -140,13 +141,16 @@ void lane_blocks::leave_known_place(engine_hash name, medium_id medium, apply_ta
     odd_.erase(name);
     --known_;
   } else if (const auto hit = holdings_.find_plain_on(space_, name, medium); hit.which != lane_holdings::none) {
+    const holding& in = holdings_.at(hit.which);
+    if (but_own_hash && says_place(name, {{in.in, hit.offset}, {}, in.home})) return;
     let_go_plain(hit.which, hit.offset);
     ++tally.removed;
   }
 }
 
 void lane_blocks::keep_orphan(engine_hash name, orphan found, medium_id medium, apply_tally& tally) {
-  leave_known_place(name, medium, tally);  // it stands in another partition: the newest store has moved it out of there
+  // It stands in another partition: the newest store has moved it out of there, unless it is of equal blocks there and here.
+  leave_known_place(name, medium, true, tally);
   if (ages_->most() == 0) {
     ++tally.dropped_orphans;
     return;

@@ -95,7 +95,8 @@ void lane_blocks::remove_one(engine_hash name, medium_id medium, const removal_s
   if (orphan* const lost = waiting_.find(name); lost != nullptr) {
     auto& media = lost->copies;
     const auto on_medium = std::ranges::find(media, medium, &std::pair<medium_id, std::uint32_t>::first);
-    if (on_medium != media.end()) {
+    const bool is_of_others = from.is_explicit && lost->parent && homes_[lost->home].get() != from.home;
+    if (on_medium != media.end() && !is_of_others) {
       if (options_.copy_counting && --on_medium->second != 0) return;
       media.erase(on_medium);
       if (media.empty()) forget_orphan(name);

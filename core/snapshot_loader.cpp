@@ -132,7 +132,7 @@ bool snapshot_loader::load_name(const dump_slice& slice, const dump_slice::odd_n
 
 void snapshot_loader::forget(engine_hash name, apply_tally& tally) {
   if (!into_->any_place(name)) return;
-  for (unsigned medium = 0; medium < max_media; ++medium) into_->leave_known_place(name, static_cast<medium_id>(medium), tally);
+  for (unsigned medium = 0; medium < max_media; ++medium) into_->leave_known_place(name, static_cast<medium_id>(medium), false, tally);
 }
 
 bool snapshot_loader::load_waiting(const dump_slice& slice, const dump_slice::waiting_name& told, apply_tally&) {
@@ -153,6 +153,22 @@ void snapshot_loader::finish(apply_tally& tally) {
   late_.clear();
 }
 
+/// Whether a name that waited is held on a medium. By the standard it may be that of an equal block in another partition, which tells
+/// nothing.
+bool snapshot_loader::has_found_place(const dump_slice::waiting_name& told, medium_id medium) const {
+  const quiescent_scope reading;
+  const auto is_its_own = [&](const lane_blocks::place& where) {
+    return !told.parent || where.home == homes_[told.home] || !into_->says_place(told.name, where);
+  };
+  if (const lane_blocks::copies* const odd = into_->odd_.find(told.name); odd != nullptr) {
+    return std::ranges::any_of(*odd, [&](const lane_blocks::copy& each) { return each.medium == medium && is_its_own(each.where); });
+  }
+  const auto hit = into_->holdings_.find_plain_on(into_->space_, told.name, medium);
+  if (hit.which == lane_holdings::none) return false;
+  const auto& in = into_->holdings_.at(hit.which);
+  return is_its_own({{in.in, hit.offset}, {}, in.home});
+}
+
 void snapshot_loader::wait(const dump_slice& slice, const dump_slice::waiting_name& told, apply_tally& tally) {
   store_command command;
   command.home = into_->homes_[homes_[told.home]];
@@ -161,11 +177,7 @@ void snapshot_loader::wait(const dump_slice& slice, const dump_slice::waiting_na
   command.names = std::span(&told.name, 1);
   if (told.parent) command.locals = std::span(&told.local, 1);
   for (const auto& [medium, count] : std::span(slice.waiting_copies).subspan(told.first_copy, told.count)) {
-    const lane_blocks::copies* const odd = into_->odd_.find(told.name);
-    const bool is_odd_there = odd != nullptr && std::ranges::find(*odd, medium, &lane_blocks::copy::medium) != odd->end();
-    const bool is_plain_there =
-        odd == nullptr && into_->holdings_.find_plain_on(into_->space_, told.name, medium).which != lane_holdings::none;
-    if (is_odd_there || is_plain_there) continue;  // it has found its place while the dump was made
+    if (has_found_place(told, medium)) continue;  // while the dump was made
     command.medium = medium;
     into_->store(command, tally);
     lane_blocks::orphan* const lost = into_->waiting_.find(told.name);

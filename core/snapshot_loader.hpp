@@ -59,6 +59,7 @@ class snapshot_loader {
   [[nodiscard]] bool is_copy(const dump_slice::copy& told) const;
   [[nodiscard]] std::vector<piece>::const_iterator piece_of(const known_path& path, std::uint32_t offset) const;
   void forget(engine_hash name, apply_tally& tally);
+  [[nodiscard]] bool has_found_place(const dump_slice::waiting_name& told, medium_id medium) const;
   void wait(const dump_slice& slice, const dump_slice::waiting_name& told, apply_tally& tally);
 
   lane_blocks* into_;

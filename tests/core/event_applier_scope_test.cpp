@@ -263,6 +263,33 @@ BOOST_AUTO_TEST_CASE(adapters_and_salts_share_the_hashes_of_the_standard_and_not
   BOOST_TEST(at.applier->names() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_block_that_waits_for_its_parent_leaves_equal_blocks_of_other_partitions_alone) {
+  // By the standard, and with tokens: the same child is there for an adapter, and comes before its parent for the base model.
+  for (const bool is_last_of_chain : {true, false}) {  // held in a list of names, and by itself
+    stream at(registered(publisher_type::standard));
+    std::vector<local_hash> locals;
+    std::vector<seq_hash> rolled;
+    hash_blocks(words{1, 2, 3, 4, 5, 6}, block_size, seed, locals);
+    roll_from_root(locals, seed, rolled);
+    const auto name = [&rolled](std::size_t block) { return rolled[block].get(); };
+    at.store({name(0), name(1)}, {1, 2, 3, 4}, with_adapter("sql"));
+    if (!is_last_of_chain) at.store({name(2)}, {5, 6}, with_adapter("sql"), name(1));
+
+    at.store({name(1)}, {3, 4}, with_adapter(""), name(0));
+    BOOST_TEST(at.applier->orphans() == 1U);
+    BOOST_TEST(at.depth({1, 2, 3, 4}, all_media, with_lora("sql")) == 2U);
+    BOOST_TEST(at.depth({1, 2, 3, 4}) == 0U);
+    // Nor does it stop waiting because the other one is told of again, or is removed.
+    at.store({name(0), name(1)}, {1, 2, 3, 4}, with_adapter("sql"));
+    for (int copies = 2; copies >= 0; --copies) at.remove({name(1)}, with_adapter("sql"));  // and once more
+    BOOST_TEST(at.applier->orphans() == 1U);
+    BOOST_TEST(at.depth({1, 2, 3, 4}, all_media, with_lora("sql")) == 1U);
+    at.store({name(0)}, {1, 2}, with_adapter(""));
+    BOOST_TEST(at.depth({1, 2, 3, 4}) == 2U);
+    BOOST_TEST(at.applier->orphans() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_removal_from_an_adapter_that_was_never_heard_of_takes_nothing_else) {
   // The stream was joined late: the adapter's block of this name was stored before, and the base model's is another one.
   stream at(registered(publisher_type::standard));

@@ -78,13 +78,13 @@ void placed_model::put(state& who, name of, const place& where, medium_id medium
   }
   stir(who, of);
   const auto lost = who.waiting.find(of);  // rule 1: it no longer waits for another place on this medium
-  if (lost == who.waiting.end() || !lost->second.parent || lost->second.partition == where.partition) return;
+  if (lost == who.waiting.end() || !lost->second.parent || lost->second.partition == where.partition || says_place(of, where)) return;
   lost->second.counts.erase(medium);
   if (lost->second.counts.empty()) end_waiting(who, lost);
 }
 
 void placed_model::wait(state& who, name of, const orphan& found, medium_id medium) {
-  forget(who, of, [medium](const copies& each) { return each.medium == medium; });
+  forget(who, of, [&](const copies& each) { return each.medium == medium && !says_place(of, each.where); });
   if (who.traits.max_orphans == 0) return;
   if (!who.waiting.contains(of)) {
     while (who.waiting.size() >= who.traits.max_orphans) {
@@ -167,7 +167,7 @@ void placed_model::remove(worker_id worker, engine_hash removed, medium_id mediu
   state& who = workers_.at(worker);
   const name of = removed.get();
   const auto found = who.names.find(of);
-  if (found != who.names.end() && std::ranges::find(found->second, medium, &copies::medium) != found->second.end()) {
+  if (found != who.names.end()) {
     copies* meant = nullptr;
     for (copies& each : found->second) {
       if (each.medium != medium) continue;
@@ -178,15 +178,19 @@ void placed_model::remove(worker_id worker, engine_hash removed, medium_id mediu
       if (from.is_explicit && says_place(of, each.where)) continue;
       if (meant == nullptr || each.stored_at > meant->stored_at) meant = &each;
     }
-    if (meant == nullptr) return;
-    meant->count = who.traits.copy_counting ? meant->count - 1 : 0;
-    if (meant->count == 0) forget(who, of, [](const copies& each) { return each.count == 0; });
-  } else if (const auto lost = who.waiting.find(of); lost != who.waiting.end() && lost->second.counts.contains(medium)) {
-    std::uint32_t& told = lost->second.counts.at(medium);
-    told = who.traits.copy_counting ? told - 1 : 0;
-    if (told == 0) lost->second.counts.erase(medium);
-    if (lost->second.counts.empty()) end_waiting(who, lost);
+    if (meant != nullptr) {
+      meant->count = who.traits.copy_counting ? meant->count - 1 : 0;
+      if (meant->count == 0) forget(who, of, [](const copies& each) { return each.count == 0; });
+      return;
+    }
   }
+  const auto lost = who.waiting.find(of);
+  if (lost == who.waiting.end() || !lost->second.counts.contains(medium)) return;
+  if (from.is_explicit && lost->second.parent && lost->second.partition != from.partition) return;
+  std::uint32_t& told = lost->second.counts.at(medium);
+  told = who.traits.copy_counting ? told - 1 : 0;
+  if (told == 0) lost->second.counts.erase(medium);
+  if (lost->second.counts.empty()) end_waiting(who, lost);
 }
 
 void placed_model::clear(worker_id worker, media_mask which, std::optional<std::size_t> only) {

@@ -70,14 +70,14 @@ void strict_model::put(state& who, engine_hash name, const model_place& place, m
   }
   // Rule 1: it no longer waits for another place on this medium.
   const auto lost = who.waiting.find(name);
-  if (lost == who.waiting.end() || !lost->second.parent || lost->second.partition == place.partition) return;
+  if (lost == who.waiting.end() || !lost->second.parent || lost->second.partition == place.partition || says_place(name, place)) return;
   lost->second.counts.erase(medium);
   if (lost->second.counts.empty()) who.waiting.erase(lost);
 }
 
 void strict_model::wait(state& who, engine_hash name, orphan found, medium_id medium) {
   if (const auto elsewhere = who.names.find(name); elsewhere != who.names.end()) {  // rule 1: it has left where it stood
-    std::erase_if(elsewhere->second, [medium](const copies& each) { return each.medium == medium; });
+    std::erase_if(elsewhere->second, [&](const copies& each) { return each.medium == medium && !says_place(name, each.place); });
     if (elsewhere->second.empty()) who.names.erase(elsewhere);
   }
   if (who.traits.max_orphans == 0) return;
@@ -154,8 +154,7 @@ void strict_model::store(worker_id worker, const store_step& step) {
 
 void strict_model::remove(worker_id worker, engine_hash name, medium_id medium, const removal_step& from) {
   state& who = workers_.at(worker);
-  const auto found = who.names.find(name);
-  if (found != who.names.end() && std::ranges::find(found->second, medium, &copies::medium) != found->second.end()) {
+  if (const auto found = who.names.find(name); found != who.names.end()) {
     all_copies& all = found->second;
     auto meant = all.end();
     for (auto each = all.begin(); each != all.end(); ++each) {
@@ -167,16 +166,20 @@ void strict_model::remove(worker_id worker, engine_hash name, medium_id medium, 
       if (from.is_explicit && says_place(name, each->place)) continue;
       if (meant == all.end() || each->stored_at > meant->stored_at) meant = each;
     }
-    if (meant == all.end()) return;
-    meant->count = who.traits.copy_counting ? meant->count - 1 : 0;
-    if (meant->count == 0) all.erase(meant);
-    if (all.empty()) who.names.erase(found);
-  } else if (const auto lost = who.waiting.find(name); lost != who.waiting.end() && lost->second.counts.contains(medium)) {
-    std::uint32_t& count = lost->second.counts.at(medium);
-    count = who.traits.copy_counting ? count - 1 : 0;
-    if (count == 0) lost->second.counts.erase(medium);
-    if (lost->second.counts.empty()) who.waiting.erase(lost);
+    if (meant != all.end()) {
+      meant->count = who.traits.copy_counting ? meant->count - 1 : 0;
+      if (meant->count == 0) all.erase(meant);
+      if (all.empty()) who.names.erase(found);
+      return;
+    }
   }
+  const auto lost = who.waiting.find(name);
+  if (lost == who.waiting.end() || !lost->second.counts.contains(medium)) return;
+  if (from.is_explicit && lost->second.parent && lost->second.partition != from.partition) return;
+  std::uint32_t& count = lost->second.counts.at(medium);
+  count = who.traits.copy_counting ? count - 1 : 0;
+  if (count == 0) lost->second.counts.erase(medium);
+  if (lost->second.counts.empty()) who.waiting.erase(lost);
 }
 
 void strict_model::clear(worker_id worker, media_mask which, std::optional<std::size_t> only) {

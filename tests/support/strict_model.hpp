@@ -36,11 +36,12 @@ struct model_place {
 ///
 /// Rules
 ///  1. On each medium a name of a worker means one block, or waits for its place to be told, or is unknown. The newest store says which.
-///     Names by the standard say their place but for the partition: they stand in several partitions at once.
+///     Names by the standard say their place but for the partition: they stand in several partitions at once, and may wait in another.
 ///  2. A store at the place where the name stands is one more copy (copy-counting workers) or a refresh (others); a store elsewhere moves
 ///  it
 ///     with one copy. A removal takes one copy (copy-counting) or the name (others) from the medium; the last copy forgets the name there.
-///     Of a name in several partitions it takes the one it speaks of, else the newest, unless it insists.
+///     Of a name in several partitions it takes the one it speaks of, else the newest, unless it insists. What waits is taken when nothing
+///     stands there that may be meant.
 ///  3. A parent is the place of its name in the partition and on the medium of the store, else the newest in the partition. A name whose
 ///     parent is unknown keeps to its own place, found likewise, else it waits. A placeholder means its name's newest place in any
 ///     partition, else it waits for one.
