@@ -8,9 +8,9 @@
 
 namespace kvc::sim {
 
-/// MessagePack of events that every decoder must leave out, one of each kind: unknown tags, wrong types, missing fields, blocks that are
-/// their own parents or come twice. Those with tokens name `held`, a block that is really there, and `tokens`, which are another one's, so
-/// that whoever believes them answers wrongly. Pure.
+/// MessagePack of events that every decoder must leave out, one of each kind and dialect: unknown tags, wrong types, missing fields, blocks
+/// that are their own parents or come twice, what is somebody else's. Those with tokens name `held`, a block that is really there, and
+/// `tokens`, which are another one's, so that whoever believes them answers wrongly. Pure.
 [[nodiscard]] std::vector<std::string> poison_events(std::uint64_t held, const std::vector<std::uint32_t>& tokens);
 
 /// `payload` with the event in front of its own. `empty` is the same batch written without events: where the two begin to differ is the

@@ -1,4 +1,5 @@
 // The parts of chaos and soak that judge or deceive: a poison that nobody would swallow, or a watch that sees nothing, proves nothing.
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -10,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/medium.hpp"
+#include "core/registration.hpp"
 #include "net/event_codec.hpp"
 #include "net/event_encode.hpp"
 #include "perf/sim_dialect.hpp"
@@ -65,16 +67,20 @@ sim::memory_watch watch_of(const std::vector<std::uint64_t>& samples) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(poison_is_left_out_and_its_neighbours_are_read) {
-  // Of every kind: the batch stays readable, its own event is there, and what was put in is counted as rejected.
+  // Of every kind and dialect, whatever the publisher is registered as: the batch stays readable, its own event is there, and what was put
+  // in is counted as rejected.
+  using enum core::publisher_type;
   const written clean(removal_of(own_name));
   const auto poisons = sim::poison_events(held, other_tokens);
-  BOOST_TEST(poisons.size() >= 10U);
-  for (std::size_t i = 0; i < poisons.size(); ++i) {
-    const std::string spoiled = sim::with_event(clean.payload, clean.empty, poisons[i]);
-    BOOST_TEST_CONTEXT("poison " << i) {
-      BOOST_TEST(spoiled.size() == clean.payload.size() + poisons[i].size());
+  BOOST_TEST(poisons.size() >= 20U);
+  for (std::size_t i = 0; i < poisons.size() * 6; ++i) {
+    const std::string& poison = poisons[i / 6];
+    const core::publisher_type type = std::array{automatic, vllm, sglang, tensorrt_llm, mooncake, standard}[i % 6];
+    const std::string spoiled = sim::with_event(clean.payload, clean.empty, poison);
+    BOOST_TEST_CONTEXT("poison " << i / 6 << " to " << core::to_string(type)) {
+      BOOST_TEST(spoiled.size() == clean.payload.size() + poison.size());
       core::medium_table media;
-      net::event_decoder subject(core::publisher_type::vllm, media);
+      net::event_decoder subject(type, media);
       core::event_batch got;
       BOOST_TEST(!decode(subject, spoiled, got));
       BOOST_TEST(rejected(subject) == 1U);
