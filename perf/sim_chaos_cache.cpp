@@ -5,6 +5,10 @@
 namespace kvc::sim {
 
 bool chaos_cache::holds(std::uint32_t block, place_mask where) const {
+  return owns(block, where) || ((where & 2U) != 0 && blocks_[block].is_covered);
+}
+
+bool chaos_cache::owns(std::uint32_t block, place_mask where) const {
   const auto& copies = blocks_[block].copies;
   return ((where & 1U) != 0 && copies[0] > 0) || ((where & 2U) != 0 && copies[1] > 0);
 }
@@ -30,12 +34,26 @@ void chaos_cache::clear(place_mask where, std::uint64_t number) {
     for (std::size_t place = 0; place < places; ++place) {
       if ((where >> place & 1U) != 0) each.copies[place] = 0;
     }
+    if ((where & 2U) != 0) each.is_covered = false;
     if (!each.told.empty()) each.told.push_back(number);
   }
 }
 
 std::uint64_t chaos_cache::held_on(std::size_t place) const {
   return static_cast<std::uint64_t>(std::ranges::count_if(blocks_, [place](const entry& each) { return each.copies[place] > 0; }));
+}
+
+void chaos_cache::cover(std::uint32_t block, std::span<const std::uint64_t> numbers) {
+  entry& which = blocks_[block];
+  which.is_covered = true;
+  which.told.insert(which.told.end(), numbers.begin(), numbers.end());
+  std::ranges::iter_swap(which.told.begin(), std::ranges::min_element(which.told));
+}
+
+void chaos_cache::move(std::uint32_t block, place_mask to, std::uint64_t number) {
+  entry& which = blocks_[block];
+  for (std::size_t place = 0; place < places; ++place) which.copies[place] = to >> place & 1U;
+  which.told.push_back(number);
 }
 
 chaos_cache::bounds chaos_cache::depth(const chaos_text::path& prompt, place_mask where, const doubts& about) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "perf/sim_chaos_text.hpp"
@@ -34,11 +35,17 @@ class chaos_cache {
 
   [[nodiscard]] std::uint32_t copies(std::uint32_t block, std::size_t place) const { return blocks_[block].copies[place]; }
   [[nodiscard]] bool holds(std::uint32_t block, place_mask where = everywhere) const;
+  /// The same of copies that are told of by the block's own name.
+  [[nodiscard]] bool owns(std::uint32_t block, place_mask where = everywhere) const;
 
   // Each under the number of the batch that tells of it.
   void store(std::uint32_t block, std::size_t place, std::uint64_t number);
   void remove(std::uint32_t block, place_mask where, std::uint64_t number);
   void clear(place_mask where, std::uint64_t number);
+  /// Place 1 has the block as part of something larger, of which all of these batches had to tell.
+  void cover(std::uint32_t block, std::span<const std::uint64_t> numbers);
+  /// The block is on just these places, one copy each.
+  void move(std::uint32_t block, place_mask to, std::uint64_t number);
 
   /// How deep a prompt may be held by the account of an index.
   struct bounds {
@@ -66,7 +73,8 @@ class chaos_cache {
  private:
   struct entry {
     std::array<std::uint32_t, places> copies{};
-    std::vector<std::uint64_t> told;  ///< numbers of the batches that spoke of the block
+    bool is_covered = false;
+    std::vector<std::uint64_t> told;  ///< numbers of the batches that spoke of the block, the oldest of them first
   };
 
   bool counts_copies_;

@@ -42,8 +42,8 @@ void widen(bounds& sum, const bounds& by) {
 
 class checking {
  public:
-  checking(const chaos_world& world, const std::vector<stream_row>& rows, doubt_policy policy)
-      : world_(&world), rows_(&rows), drops_stale_(policy == doubt_policy::drops) {}
+  checking(const chaos_world& world, const std::vector<stream_row>& rows, doubt_policy policy, const chaos_partition& whose)
+      : world_(&world), rows_(&rows), drops_stale_(policy == doubt_policy::drops), whose_(&whose) {}
 
   void check_stream(std::size_t member) {
     const chaos_member& who = world_->members[member];
@@ -62,13 +62,16 @@ class checking {
     }
   }
 
-  /// Prompts meet only what stands behind their beginnings; these are all of a stream's blocks. A store's are left out, as they count
-  /// where their names are explained.
+  /// Prompts meet only what stands behind their beginnings; these are all of a stream's blocks, in both of its partitions. Left out are a
+  /// store's, as they count where their names are explained; those of a cache of chunks, since a chunk counts where all of it is placed;
+  /// and equal names in two partitions, of which only one may wait for its parent.
   void check_blocks(std::size_t member) {
     const chaos_member& who = world_->members[member];
     const stream_row& row = (*rows_)[member];
     const chaos_engine& engine = who.publisher->engine();
-    if (row.state != "whole" || engine.profile().is_pool) return;
+    const chaos_profile& profile = engine.profile();
+    const bool has_names_twice = profile.has_standard_names && !profile.second.is_everybodys();
+    if (row.state != "whole" || profile.is_pool || profile.chunk_tokens != 0 || has_names_twice) return;
     const bool is_one_rank = engine.ranks().size() == 1;
     const std::string name = who.instance + " rank " + std::to_string(who.rank);
     std::uint64_t told = 0;
@@ -76,9 +79,11 @@ class checking {
     for (std::size_t m = 0; m < compared_media.size(); ++m) {
       const auto found = row.blocks.find(std::string(media_names[m]));
       const std::uint64_t told_here = found == row.blocks.end() ? 0 : found->second;
-      const auto place = place_of(engine.profile(), compared_media[m]);
+      const auto place = place_of(profile, compared_media[m]);
       std::uint64_t held_here = 0;
-      for (const auto& [rank, cache] : engine.ranks()) held_here += place ? cache.held_on(*place) : 0;
+      for (const auto* const ranks : {&engine.ranks(), &engine.second_ranks()}) {
+        for (const auto& [rank, cache] : *ranks) held_here += place ? cache.held_on(*place) : 0;
+      }
       const bool may_be_less = doubts_of(member, was_cleared(engine), is_one_rank && place == 0U).only_less;
       if (told_here > held_here || (!may_be_less && told_here + row.orphans < held_here)) {
         complain(name + " has " + std::to_string(held_here) + " blocks on " + std::string(media_names[m]) + ", not " +
@@ -95,12 +100,13 @@ class checking {
 
   void check_instance(const std::string& instance, std::size_t prompt, const chaos_answer& answer) {
     const auto found = answer.find(instance);
-    if (found == answer.end()) return complain("there is no row for " + instance);
-    const chaos_row& row = found->second;
+    // Who has never spoken of an adapter, or of a salt, has no row there.
+    if (found == answer.end() && whose_->is_everybodys()) return complain("there is no row for " + instance);
+    const chaos_row row = found == answer.end() ? chaos_row{} : found->second;
     const chaos_text::path& path = world_->text.prompts()[prompt];
     std::string where = instance + " prompt " + std::to_string(prompt) + " (blocks";
     for (const std::uint32_t block : path) where += " " + std::to_string(block);
-    where += ") ";
+    where += ") " + whose_->lora + whose_->salt + (whose_->is_everybodys() ? "" : " ");
     bounds longest;
     std::array<bounds, compared_media.size()> on{};
     for (std::size_t i = 0; i < world_->members.size(); ++i) {
@@ -108,8 +114,10 @@ class checking {
       if (who.instance != instance) continue;
       const chaos_engine& engine = who.publisher->engine();
       const bool is_one_rank = engine.ranks().size() == 1;
-      for (const auto& [rank, cache] : engine.ranks()) {
+      const bool is_held = whose_->is_everybodys() || engine.profile().second == *whose_;
+      for (const auto& [rank, cache] : whose_->is_everybodys() ? engine.ranks() : engine.second_ranks()) {
         const auto depth_on = [&](chaos_cache::place_mask among) {
+          if (!is_held) return bounds{};
           return cache.depth(path, among, doubts_of(i, was_cleared(engine), is_one_rank && among == 1U));
         };
         const bounds any = depth_on(chaos_cache::everywhere);
@@ -167,6 +175,7 @@ class checking {
   const chaos_world* world_;
   const std::vector<stream_row>* rows_;
   bool drops_stale_;
+  const chaos_partition* whose_;
   std::vector<std::string> complaints_;
 };
 
@@ -211,11 +220,11 @@ bool read_chaos_answer(std::string_view body, const std::string& tenant, chaos_a
 }
 
 std::vector<std::string> check_chaos(const chaos_world& world, const std::vector<stream_row>& rows,
-                                     const std::vector<chaos_answer>& answers, doubt_policy policy) {
-  checking all(world, rows, policy);
+                                     const std::vector<chaos_answer>& answers, doubt_policy policy, const chaos_partition& whose) {
+  checking all(world, rows, policy, whose);
   for (std::size_t i = 0; i < world.members.size(); ++i) {
     all.check_stream(i);
-    all.check_blocks(i);
+    if (whose.is_everybodys()) all.check_blocks(i);
   }
   for (std::size_t prompt = 0; prompt < answers.size(); ++prompt) {
     for (const std::string& instance : world.instances) all.check_instance(instance, prompt, answers[prompt]);

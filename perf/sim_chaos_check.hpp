@@ -34,8 +34,10 @@ enum class doubt_policy : std::uint8_t {
 /// The property: a stream that calls itself whole is answered for exactly. One that calls itself incomplete has lost something that cannot
 /// be had
 /// (`chaos_losses`), no more than that, and answers differ by no more than what the lost batches spoke of. `rows` are those of the members,
-/// in their order; `answers` those to the prompts of the text, in theirs. Returns sentences about what does not hold.
+/// in their order; `answers` those to the prompts of the text, in theirs, asked for the blocks of `whose`. Returns sentences about what
+/// does not hold.
 [[nodiscard]] std::vector<std::string> check_chaos(const chaos_world& world, const std::vector<stream_row>& rows,
-                                                   const std::vector<chaos_answer>& answers, doubt_policy policy);
+                                                   const std::vector<chaos_answer>& answers, doubt_policy policy,
+                                                   const chaos_partition& whose = {});
 
 }  // namespace kvc::sim

@@ -181,6 +181,11 @@ void chaos_publisher::send(parcel what) {
   }
 }
 
+bool chaos_publisher::is_held_back(std::uint64_t number) const {
+  const std::string wanted = number_frame(number);
+  return std::ranges::any_of(held_back_, [&wanted](const message& each) { return each.size() > 1 && each[1] == wanted; });
+}
+
 void chaos_publisher::publish() {
   const std::uint64_t number = next_;
   const chaos_engine::made happened = engine_.next(number);
@@ -329,6 +334,7 @@ asio::awaitable<void> chaos_publisher::answer(std::shared_ptr<net::zmq_socket> s
     }
     if (send_frames(*socket, reply_of(asker, number, payload))) co_return;
     ledger_.give(number, is_for_recovery);
+    if (is_held_back(number)) ++overtaken_;
     has_answered = true;
     if (!goes_wrong(fault::reply_delayed)) continue;
     co_await pause(std::chrono::milliseconds(1 + replay_luck_.below(20)));

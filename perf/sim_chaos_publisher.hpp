@@ -83,6 +83,8 @@ class chaos_publisher {
   [[nodiscard]] const chaos_ledger& ledger() const noexcept { return ledger_; }
   [[nodiscard]] const fault_counts& faults() const noexcept { return faults_; }
   [[nodiscard]] std::uint64_t restarts() const noexcept { return incarnation_; }
+  /// Live batches that were held back until a replay had them.
+  [[nodiscard]] std::uint64_t overtaken() const noexcept { return overtaken_; }
   /// What was published under which number and what befell it, the last lines of it; for whoever looks into a difference.
   [[nodiscard]] const std::deque<std::string>& journal() const noexcept { return journal_; }
 
@@ -103,6 +105,7 @@ class chaos_publisher {
   [[nodiscard]] std::string reserve_endpoint(const std::string& host);
   [[nodiscard]] std::string write(const chaos_engine::made& what);
   [[nodiscard]] bool strikes(fault what);
+  [[nodiscard]] bool is_held_back(std::uint64_t number) const;
   [[nodiscard]] asio::awaitable<std::string> open_sockets(bool with_replay);
   [[nodiscard]] asio::awaitable<void> restart();
   [[nodiscard]] asio::awaitable<void> reconnect();
@@ -139,6 +142,7 @@ class chaos_publisher {
   chaos_ledger ledger_;
   chaos_losses losses_;
   fault_counts faults_;
+  std::uint64_t overtaken_ = 0;
   std::deque<std::string> journal_;
 };
 

@@ -98,6 +98,7 @@ class chaos_run {
   void take(const chaos_verdict& verdict) {
     ++seeds_;
     faults_.add(verdict.faults);
+    coverage_.add(verdict.coverage);
     streams_ += verdict.streams;
     incomplete_ += verdict.incomplete;
     batches_ += verdict.batches;
@@ -146,6 +147,9 @@ class chaos_run {
       std::printf("  %-16s %llu\n", std::string(to_string(static_cast<fault>(i))).c_str(),
                   static_cast<unsigned long long>(faults_.times[i]));
     }
+    coverage_.visit_all([](const std::string& name, std::uint64_t times) {
+      if (times == 0) std::printf("never happened: %s\n", name.c_str());
+    });
     if (const auto verdict = memory_.judge()) {
       is_growing_ = !verdict->is_flat;
       std::printf("memory  %.1f MiB in the third quarter, %.1f MiB in the last: %s\n", static_cast<double>(verdict->before) / mebibyte,
@@ -190,6 +194,7 @@ class chaos_run {
   std::uint64_t answers_ = 0;
   std::uint64_t last_bytes_ = 0;
   fault_counts faults_;
+  chaos_coverage coverage_;
   memory_watch memory_;
   net::zmq_engine transport_;
   asio::signal_set signals_;

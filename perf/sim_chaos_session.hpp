@@ -11,6 +11,7 @@
 
 #include "net/zmq_socket.hpp"
 #include "perf/sim_chaos_check.hpp"
+#include "perf/sim_chaos_coverage.hpp"
 #include "perf/sim_chaos_faults.hpp"
 #include "perf/sim_options.hpp"
 
@@ -39,6 +40,7 @@ struct chaos_verdict {
   std::vector<std::string> complaints;  ///< empty: all is well
   std::vector<std::string> journal;     ///< of every publisher; only when there are complaints
   fault_counts faults;
+  chaos_coverage coverage;
   std::uint64_t streams = 0;
   std::uint64_t incomplete = 0;  ///< of them, at the end
   std::uint64_t batches = 0;     ///< published by the last incarnations

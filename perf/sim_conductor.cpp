@@ -48,13 +48,20 @@ std::string text_in(const json::object& row, std::string_view name) {
 
 }  // namespace
 
-std::string query_body(const options& chosen, std::span<const std::uint32_t> prompt) {
+std::string query_body(const options& chosen, std::span<const std::uint32_t> prompt, std::string_view adapter, std::string_view salt) {
   std::string body;
   if (chosen.wire == query_form::msgpack) {
     const std::string bytes = little_endian(prompt);
     body.reserve(bytes.size() + 128);
     net::msgpack_writer to(body);
-    to.map(4);
+    to.map(4U + (adapter.empty() ? 0U : 1U) + (salt.empty() ? 0U : 1U));
+    const auto add = [&to](std::string_view name, std::string_view value) {
+      if (value.empty()) return;
+      to.string(name);
+      to.string(value);
+    };
+    add("lora_name", adapter);
+    add("additional_salt", salt);
     to.string("model");
     to.string(chosen.model);
     to.string("tenant_id");
@@ -68,6 +75,8 @@ std::string query_body(const options& chosen, std::span<const std::uint32_t> pro
   body.reserve(prompt.size() * 7 + 128);
   body += "{\"model\":" + json::serialize(json::string_view(chosen.model));
   body += ",\"tenant_id\":" + json::serialize(json::string_view(chosen.tenant));
+  if (!adapter.empty()) body += ",\"lora_name\":" + json::serialize(json::string_view(adapter.data(), adapter.size()));
+  if (!salt.empty()) body += ",\"additional_salt\":" + json::serialize(json::string_view(salt.data(), salt.size()));
   body += ",\"block_size\":" + std::to_string(chosen.block_size) + ",\"token_ids\":[";
   char digits[16];
   for (std::size_t i = 0; i < prompt.size(); ++i) {

@@ -53,8 +53,9 @@ struct stream_row {
   std::map<std::string, std::uint64_t> blocks;  ///< whose place is known, by medium
 };
 
-/// The body of a query for every instance of the fleet. Pure.
-[[nodiscard]] std::string query_body(const options& chosen, std::span<const std::uint32_t> prompt);
+/// The body of a query for every instance of the fleet. An empty adapter or salt: none. Pure.
+[[nodiscard]] std::string query_body(const options& chosen, std::span<const std::uint32_t> prompt, std::string_view adapter = {},
+                                     std::string_view salt = {});
 
 /// Reads an answer of GET /services. False, with a sentence in `wrong`, when it is none. Pure.
 [[nodiscard]] bool read_services(std::string_view body, const std::string& tenant, std::vector<stream_row>& into, std::string& wrong);

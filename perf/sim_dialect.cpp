@@ -19,6 +19,22 @@ constexpr form_traits early(form_traits of, bool has_rank) {
   return of;
 }
 
+/// The forms with KV-cache groups and their kinds.
+constexpr form_traits grouped(form_traits of) {
+  of.tells_kinds_of_groups = true;
+  return of;
+}
+
+constexpr form_traits with_adapter(form_traits of) {
+  of.tells_adapter = true;
+  return of;
+}
+
+constexpr form_traits with_salt(form_traits of) {
+  of.tells_salt = true;
+  return of;
+}
+
 constexpr form_traits engine(event_form form, std::string_view name, std::string_view type) {
   return {.form = form, .name = name, .type = type};
 }
@@ -36,27 +52,29 @@ constexpr form_traits store(event_form form, std::string_view name, bool can_cle
 }
 
 constexpr std::array<form_traits, net::event_form_count> forms{
-    vllm(event_form::vllm_array, "vllm_array"),
-    vllm(event_form::vllm_map, "vllm_map"),
-    vllm(event_form::vllm_map_batch, "vllm_map_batch"),
+    with_adapter(grouped(vllm(event_form::vllm_array, "vllm_array"))),
+    with_adapter(grouped(vllm(event_form::vllm_map, "vllm_map"))),
+    with_adapter(grouped(vllm(event_form::vllm_map_batch, "vllm_map_batch"))),
     early(vllm(event_form::vllm_2025_04, "vllm_2025_04"), false),
     early(vllm(event_form::vllm_2025_06, "vllm_2025_06"), true),
     vllm(event_form::vllm_2025_09, "vllm_2025_09"),
-    vllm(event_form::vllm_2025_12, "vllm_2025_12"),
-    vllm(event_form::vllm_2026_02, "vllm_2026_02"),
-    vllm(event_form::vllm_2026_04, "vllm_2026_04"),
+    with_adapter(vllm(event_form::vllm_2025_12, "vllm_2025_12")),
+    with_adapter(vllm(event_form::vllm_2026_02, "vllm_2026_02")),
+    with_adapter(vllm(event_form::vllm_2026_04, "vllm_2026_04")),
     early(engine(event_form::sglang_2025_05, "sglang_2025_05", "SGLang"), false),
     early(engine(event_form::sglang_2025_06, "sglang_2025_06", "SGLang"), true),
-    engine(event_form::sglang_2026_02, "sglang_2026_02", "SGLang"),
-    engine(event_form::sglang_map, "sglang_map", "SGLang"),
-    engine(event_form::tensorrt_llm, "tensorrt_llm", "TensorRT-LLM"),
+    with_salt(engine(event_form::sglang_2026_02, "sglang_2026_02", "SGLang")),
+    with_salt(engine(event_form::sglang_map, "sglang_map", "SGLang")),
+    with_adapter(grouped(engine(event_form::tensorrt_llm, "tensorrt_llm", "TensorRT-LLM"))),
     early(engine(event_form::tensorrt_llm_relay, "tensorrt_llm_relay", "TensorRT-LLM"), true),
     form_traits{.form = event_form::standard,
                 .name = "standard",
                 .type = "standard",
                 .has_own_names = false,
                 .tells_medium_of_clear = true,
-                .has_copies_without_tokens = true},
+                .has_copies_without_tokens = true,
+                .tells_adapter = true,
+                .tells_salt = true},
     store(event_form::mooncake_array, "mooncake_array", true, false),
     store(event_form::mooncake_master, "mooncake_master", false, false),
     store(event_form::mooncake_branch, "mooncake_branch", true, true),

@@ -22,6 +22,9 @@ struct form_traits {
   bool tells_medium_of_clear = false;
   bool can_clear = true;
   bool has_copies_without_tokens = false;  ///< offloaded copies, known by name alone, have a form
+  bool tells_adapter = false;              ///< stores have a place for an adapter's name
+  bool tells_salt = false;                 ///< stores have a place for a salt
+  bool tells_kinds_of_groups = false;      ///< of KV-cache groups: which one, in stores and removals, and whether it is of the whole prefix
 };
 
 /// All forms, in the order of `net::event_form`.

@@ -92,10 +92,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_answered_is_right_or_said_to_be_incomplete, chao
 
   BOOST_TEST(verdicts.size() == count);
   sim::fault_counts faults;
+  sim::chaos_coverage coverage;
   std::uint64_t streams = 0;
   std::uint64_t incomplete = 0;
   for (const sim::chaos_verdict& each : verdicts) {
     faults.add(each.faults);
+    coverage.add(each.coverage);
     streams += each.streams;
     incomplete += each.incomplete;
     for (const std::string& complaint : each.complaints) BOOST_ERROR("seed " << each.seed << ": " << complaint);
@@ -105,12 +107,16 @@ BOOST_FIXTURE_TEST_CASE(what_is_answered_is_right_or_said_to_be_incomplete, chao
   for (std::size_t i = 0; i < sim::fault_count; ++i) {
     injected += " " + std::string(sim::to_string(static_cast<sim::fault>(i))) + " " + std::to_string(faults.times[i]);
   }
+  std::string exercised;
+  coverage.visit_all([&](const std::string& name, std::uint64_t times) { exercised += ", " + name + " " + std::to_string(times); });
   BOOST_TEST_MESSAGE("seeds " << first << " to " << first + count - 1 << ": " << streams << " streams, " << incomplete << " incomplete;"
-                              << injected);
+                              << injected << exercised);
   if (count < seeds_in_an_ordinary_run) return;
   // A run that injects nothing proves nothing.
   for (std::size_t i = 0; i < sim::fault_count; ++i)
     BOOST_TEST(faults.times[i] > 0U, sim::to_string(static_cast<sim::fault>(i)) << " never happened");
+  // Nor does one in which a form of events, or a way to be a fleet, never comes.
+  coverage.visit_all([](const std::string& name, std::uint64_t times) { BOOST_TEST(times > 0U, name << " never happened"); });
   BOOST_TEST(incomplete < streams / 2);
 }
 
