@@ -182,8 +182,7 @@ void chaos_publisher::send(parcel what) {
 }
 
 bool chaos_publisher::is_held_back(std::uint64_t number) const {
-  const std::string wanted = number_frame(number);
-  return std::ranges::any_of(held_back_, [&wanted](const message& each) { return each.size() > 1 && each[1] == wanted; });
+  return std::ranges::any_of(held_back_, [number](const parcel& each) { return each.number == number; });
 }
 
 void chaos_publisher::publish() {
