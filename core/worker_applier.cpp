@@ -81,8 +81,10 @@ partition_key worker_applier::key_of(const event_scope& scope) const {
 }
 
 lane_blocks::removal_scope worker_applier::removal_scope_of(const event_scope& scope) const {
-  // A publisher may leave the adapter and the salt out of its removals only: then the newest such block is the best guess.
-  lane_blocks::removal_scope from{.home = nullptr, .is_explicit = scope.lora || scope.salt, .any_size = is_of_other_size(scope)};
+  // A publisher may leave the adapter and the salt out of its removals only: then the newest such block is the best guess. Names that are
+  // not the standard's mean one block, whatever is said of its partition.
+  const bool is_explicit = (scope.lora || scope.salt) && is_by_standard(scope);
+  lane_blocks::removal_scope from{.home = nullptr, .is_explicit = is_explicit, .any_size = is_of_other_size(scope)};
   if (names_dimensions(scope)) from.named = &scope;
   if (others_.empty() && from.named == nullptr) return from;
   if (is_in_scope(home_->key(), scope)) {
