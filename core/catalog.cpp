@@ -62,9 +62,11 @@ std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, m
 
 std::optional<seq_hash> partition::told_block(engine_hash name) const {
   if (!names_->is_in_use()) return std::nullopt;
-  const name_meaning means = names_->meaning_of(name);
-  if (means.what != name_meaning::state::known || means.adapter != adapter_) return std::nullopt;
-  return means.block;
+  for (const std::uint32_t whose : {std::uint32_t{adapter_}, name_board::anybodys}) {
+    const name_meaning means = names_->meaning_of(name, whose);
+    if (means.what == name_meaning::state::known && means.adapter == adapter_) return means.block;
+  }
+  return std::nullopt;
 }
 
 const partition_view* catalog_view::find(const partition_key& key) const {

@@ -96,6 +96,8 @@ class lane_blocks {
     seq_hash block{};
   };
   [[nodiscard]] std::optional<meaning> meaning_of(engine_hash name);
+  /// The block that it means now in each partition where it means one, the newest first; `into` is replaced.
+  void meanings_of(engine_hash name, std::vector<meaning>& into);
   /// Whether a copy of it waits for its place.
   [[nodiscard]] bool is_waiting(engine_hash name) const { return waiting_.contains(name); }
   /// `hear` is told of each name that has waited and has got its place, in the middle of the store that gave it one: it must call

@@ -14,6 +14,20 @@ std::optional<lane_blocks::meaning> lane_blocks::meaning_of(engine_hash name) {
   return meaning{homes_[here->home].get(), hash_of(*here)};
 }
 
+void lane_blocks::meanings_of(engine_hash name, std::vector<meaning>& into) {
+  into.clear();
+  const copies* const odd = odd_.find(name);
+  if (odd == nullptr) {
+    if (const auto only = meaning_of(name)) into.push_back(*only);
+    return;
+  }
+  const quiescent_scope reading;
+  for (auto each = odd->rbegin(); each != odd->rend(); ++each) {
+    const partition* const home = homes_[each->where.home].get();
+    if (std::ranges::find(into, home, &meaning::home) == into.end()) into.push_back({home, hash_of(each->where)});
+  }
+}
+
 bool lane_blocks::are_all_on(std::span<const engine_hash> names, const partition& home, medium_id medium) {
   const quiescent_scope reading;
   return std::ranges::all_of(names, [&](engine_hash name) {
@@ -45,7 +59,7 @@ void lane_blocks::follow(const partition& home, std::span<const engine_hash> nam
 void lane_blocks::explain(engine_hash name, const place& here) const {
   if (!options_.explains_names) return;
   const partition& home = *homes_[here.home];
-  if (!home.names()->is_in_use() || !home.names()->is_watched(name)) return;
+  if (!home.names()->is_in_use() || !home.names()->is_watched(name, home.adapter())) return;
   home.names()->tell(name, {name_meaning::state::known, home.adapter(), hash_of(here)});
 }
 
@@ -58,7 +72,7 @@ void lane_blocks::explain(std::span<const engine_hash> names, std::span<const lo
   // Neighbours are mostly watched together: the hash of each is one step from that of the one before.
   std::optional<seq_hash> previous;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!board.is_watched(names[i])) {
+    if (!board.is_watched(names[i], in.adapter())) {
       previous.reset();
       continue;
     }

@@ -12,13 +12,27 @@
 
 namespace kvc::core {
 
+struct name_board::watched_name {
+  std::uint64_t name = 0;
+  std::uint32_t whose = anybodys;
+
+  friend bool operator==(const watched_name&, const watched_name&) = default;
+};
+
 struct name_board::shard {
+  struct key_spread {
+    using is_avalanching = void;
+    std::size_t operator()(const watched_name& which) const noexcept {
+      return static_cast<std::size_t>(spread(which.name ^ (which.whose * golden)));
+    }
+  };
   struct entry {
     name_meaning means;
     boost::container::small_vector<std::shared_ptr<name_listener>, 1> listeners;
   };
   mutable std::mutex changing;
-  boost::unordered_flat_map<std::uint64_t, entry, number_spread> names;
+  boost::unordered_flat_map<watched_name, entry, key_spread> names;
+  std::size_t adapters = 0;  ///< names among them that are watched for an adapter's meaning; mostly none: then one look-up is enough
 };
 
 struct name_board::shards {
@@ -80,20 +94,21 @@ name_board::shard& name_board::made_shard_of(engine_hash name) {
   return *shard_of(name);
 }
 
-name_meaning name_board::watch(engine_hash name, const std::shared_ptr<name_listener>& who) {
+name_meaning name_board::watch(engine_hash name, const std::shared_ptr<name_listener>& who, std::uint32_t whose) {
   shard& in = made_shard_of(name);
   const std::lock_guard lock(in.changing);
-  const auto [entry, is_new] = in.names.try_emplace(name.get());
+  const auto [entry, is_new] = in.names.try_emplace(watched_name{name.get(), whose});
   if (is_new) watched_.fetch_add(1, std::memory_order_relaxed);
+  if (is_new && whose != anybodys) ++in.adapters;
   entry->second.listeners.push_back(who);
   return entry->second.means;
 }
 
-void name_board::unwatch(engine_hash name, const name_listener* who) {
+void name_board::unwatch(engine_hash name, const name_listener* who, std::uint32_t whose) {
   shard* const in = shard_of(name);
   if (in == nullptr) return;
   const std::lock_guard lock(in->changing);
-  const auto found = in->names.find(name.get());
+  const auto found = in->names.find({name.get(), whose});
   if (found == in->names.end()) return;
   auto& listeners = found->second.listeners;
   const auto mine = std::ranges::find(listeners, who, [](const std::shared_ptr<name_listener>& each) { return each.get(); });
@@ -101,21 +116,22 @@ void name_board::unwatch(engine_hash name, const name_listener* who) {
   listeners.erase(mine);
   if (!listeners.empty()) return;
   in->names.erase(found);
+  if (whose != anybodys) --in->adapters;
   watched_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool name_board::is_watched(engine_hash name) const {
+bool name_board::is_watched(engine_hash name, std::uint16_t adapter) const {
   const shard* const in = shard_of(name);
   if (in == nullptr) return false;
   const std::lock_guard lock(in->changing);
-  return in->names.contains(name.get());
+  return in->names.contains({name.get(), anybodys}) || (in->adapters != 0 && in->names.contains({name.get(), adapter}));
 }
 
-name_meaning name_board::meaning_of(engine_hash name) const {
+name_meaning name_board::meaning_of(engine_hash name, std::uint32_t whose) const {
   const shard* const in = shard_of(name);
   if (in == nullptr) return {};
   const std::lock_guard lock(in->changing);
-  const auto found = in->names.find(name.get());
+  const auto found = in->names.find({name.get(), whose});
   return found == in->names.end() ? name_meaning{} : found->second.means;
 }
 
@@ -123,13 +139,19 @@ void name_board::tell(engine_hash name, const name_meaning& told) {
   if (told.adapter >= max_adapters) return;
   shard* const in = shard_of(name);
   if (in == nullptr) return;
+  tell_one(*in, {name.get(), anybodys}, told);
+  tell_one(*in, {name.get(), told.adapter}, told);
+}
+
+void name_board::tell_one(shard& in, const watched_name& which, const name_meaning& told) {
   boost::container::small_vector<std::shared_ptr<name_listener>, 4> listeners;
-  name_listener::news what{name, {}};
+  name_listener::news what{engine_hash{which.name}, which.whose, {}};
   name_meaning before;
   {
-    const std::lock_guard lock(in->changing);
-    const auto found = in->names.find(name.get());
-    if (found == in->names.end()) return;
+    const std::lock_guard lock(in.changing);
+    if (which.whose != anybodys && in.adapters == 0) return;
+    const auto found = in.names.find(which);
+    if (found == in.names.end()) return;
     name_meaning& means = found->second.means;
     if (means.what == name_meaning::state::doubtful || means.is_same(told) || means.refines(told)) return;
     const bool is_news = means.what == name_meaning::state::unknown || told.refines(means);
@@ -142,7 +164,7 @@ void name_board::tell(engine_hash name, const name_meaning& told) {
     for (const auto& each : listeners) each->put(what);
   } catch (...) {
     // An inbox had no memory: the engine starts over, and must be heard when it tells this again.
-    take_back(*in, what, before);
+    take_back(in, what, before);
     throw;
   }
 }
@@ -150,7 +172,7 @@ void name_board::tell(engine_hash name, const name_meaning& told) {
 /// The meaning just told, which not everybody has heard, was not told, unless somebody has told more since.
 void name_board::take_back(shard& in, const name_listener::news& told, const name_meaning& before) noexcept {
   const std::lock_guard lock(in.changing);
-  const auto found = in.names.find(told.name.get());
+  const auto found = in.names.find({told.name.get(), told.whose});
   if (found != in.names.end() && found->second.means.is_same(told.means)) found->second.means = before;
 }
 

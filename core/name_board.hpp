@@ -45,6 +45,7 @@ class name_listener {
  public:
   struct news {
     engine_hash name{};
+    std::uint32_t whose = 0;  ///< of the watch; see name_board::anybodys
     name_meaning means;
   };
 
@@ -68,7 +69,8 @@ class name_listener {
 /// none is, and *tells* what they mean. A name that was stored before it was watched is asked for on every lane (event_applier::answer).
 /// What has been told stays, whatever the engine does with its own copy afterwards, until nobody watches the name any more: a name is the
 /// name of a content. Where two engines mean different blocks by one name nobody can know whose the pool's object is, and the name is
-/// doubtful from then on.
+/// doubtful from then on. A pool that has been told whose its block is watches for what engines mean *in that adapter's partition*; who has
+/// not watches for anybody's meaning. The two are explained, and become doubtful, each by itself.
 ///
 /// Guarantees: an engine that stores a block after `watch` has returned finds it watched; one that stored it before has it when it is asked
 /// afterwards. Thread-safety: all members from any lane; a call holds the lock of one of 256 shards for one look-up. No callback is called
@@ -77,6 +79,7 @@ class name_board {
  public:
   static constexpr std::size_t max_adapters = 65'535;
   static constexpr std::size_t max_adapter_bytes = std::size_t{8} << 20;  ///< of their names
+  static constexpr std::uint32_t anybodys = 0x1'0000;                     ///< in place of an adapter's number: whoever means something
 
   name_board();
   ~name_board();
@@ -90,27 +93,30 @@ class name_board {
   /// Its name. Precondition: the number was given out, and is below `max_adapters`.
   [[nodiscard]] std::string adapter_name(std::uint16_t number) const;
 
-  /// From now on `who` hears when the meaning of `name` changes; the answer is what it means now. Each watch is ended by itself.
-  [[nodiscard]] name_meaning watch(engine_hash name, const std::shared_ptr<name_listener>& who);
-  void unwatch(engine_hash name, const name_listener* who);
+  /// From now on `who` hears when the meaning of `name` changes that it has to `whose` engines, an adapter's or anybody's; the answer is
+  /// what it means now. Each watch is ended by itself.
+  [[nodiscard]] name_meaning watch(engine_hash name, const std::shared_ptr<name_listener>& who, std::uint32_t whose = anybodys);
+  void unwatch(engine_hash name, const name_listener* who, std::uint32_t whose = anybodys);
 
   /// Whether anything is watched at all.
   [[nodiscard]] bool is_in_use() const noexcept { return watched_.load(std::memory_order_relaxed) != 0; }
-  /// Whether somebody wants to know of this name.
-  [[nodiscard]] bool is_watched(engine_hash name) const;
+  /// Whether somebody wants to know what this name means to an adapter's engines.
+  [[nodiscard]] bool is_watched(engine_hash name, std::uint16_t adapter) const;
   /// What engines have told of this name; unknown as well where nobody wants to know.
-  [[nodiscard]] name_meaning meaning_of(engine_hash name) const;
+  [[nodiscard]] name_meaning meaning_of(engine_hash name, std::uint32_t whose = anybodys) const;
   /// An engine means this by `name`; `told` is known. Throws std::bad_alloc: then some have not heard, and do when it is told again.
   void tell(engine_hash name, const name_meaning& told);
 
   [[nodiscard]] std::size_t watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
 
  private:
+  struct watched_name;
   struct shard;
   struct shards;
 
   [[nodiscard]] shard* shard_of(engine_hash name) const noexcept;
   [[nodiscard]] shard& made_shard_of(engine_hash name);
+  void tell_one(shard& in, const watched_name& which, const name_meaning& told);
   static void take_back(shard& in, const name_listener::news& told, const name_meaning& before) noexcept;
 
   std::atomic<shards*> shards_{nullptr};  ///< made when they are first needed: most partitions have no pool

@@ -84,6 +84,7 @@ std::uint64_t pool_applier::writer_of(const pool_key& key, const event_scope& sc
 pool_joiner::sighting pool_applier::sighting_of(const event_scope& scope, const pool_key& key) {
   pool_joiner::sighting seen;
   seen.home = home_for(scope, key);
+  seen.is_home_told = scope.lora.has_value();
   const std::uint64_t writer = writer_of(key, scope);
   seen.layout = key.has_parts() ? spread(std::array<std::uint64_t, 2>{writer, seen.home}) : 0;
   seen.object = object_of(scope.object_key, key, writer);
@@ -157,6 +158,13 @@ void pool_applier::remove(const removed_event& removed, std::span<const engine_h
                                   : joiner_.remove_block(seen.home, name, from);
     if (!is_known) unknown.push_back(told);
   }
+}
+
+bool pool_applier::keeps(engine_hash name, media_mask on, const partition* only) const {
+  if (only == nullptr) return joiner_.keeps(name, on, std::nullopt);
+  const auto known = std::ranges::find(homes_, only, [](const home_entry& each) { return each.in.get(); });
+  const bool has_objects = known != homes_.end();
+  return joiner_.keeps(name, on, has_objects ? static_cast<std::uint16_t>(known - homes_.begin()) : pool_joiner::no_home);
 }
 
 void pool_applier::apply(const object_event& said, medium_id medium, apply_tally& tally) {
@@ -247,7 +255,10 @@ bool pool_applier::catch_up_some(std::size_t budget, apply_tally& tally) {
       if (budget-- == 0) return false;
       const name_listener::news what = boards_[b].news[boards_[b].next++];
       for (std::size_t i = 0; i < homes_.size(); ++i) {
-        if (homes_[i].in && homes_[i].board == b) joiner_.tell(static_cast<std::uint16_t>(i), what.name, what.means);
+        if (!homes_[i].in || homes_[i].board != b) continue;
+        const bool is_of_home = what.whose == homes_[i].in->adapter();
+        if (!is_of_home && what.whose != name_board::anybodys) continue;
+        joiner_.tell(static_cast<std::uint16_t>(i), what.name, is_of_home, what.means);
       }
     }
   }

@@ -58,8 +58,9 @@ class pool_applier final : private pool_joiner::surroundings {
   /// Takes away what it knows of `names`, which are of the event; replaces `unknown` by the rest.
   void remove(const removed_event& removed, std::span<const engine_hash> names, media_mask from, std::vector<engine_hash>& unknown,
               apply_tally& tally);
-  /// Whether a block is held for an object on one of these media, in the worker's blocks under just this name.
-  [[nodiscard]] bool keeps(engine_hash name, media_mask on) const { return joiner_.keeps(name, on); }
+  /// Whether a block is held for an object on one of these media, in the worker's blocks under just this name, so that a removal of it
+  /// there would be felt: one from a certain partition, if `only` is not null.
+  [[nodiscard]] bool keeps(engine_hash name, media_mask on, const partition* only) const;
   /// `medium`: where the object is, if the event lists no replicas; or was, if it is gone from one medium only.
   void apply(const object_event& seen, medium_id medium, apply_tally& tally);
 
@@ -109,8 +110,8 @@ class pool_applier final : private pool_joiner::surroundings {
   void hold(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) override;
   void release(std::uint16_t home, engine_hash name, medium_id medium) override;
   void hold_again(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) override;
-  [[nodiscard]] name_meaning watch(std::uint16_t home, engine_hash name) override;
-  void unwatch(std::uint16_t home, engine_hash name) override;
+  [[nodiscard]] name_meaning watch(std::uint16_t home, engine_hash name, bool is_home_told) override;
+  void unwatch(std::uint16_t home, engine_hash name, bool is_home_told) override;
   [[nodiscard]] std::uint16_t home_of(std::uint16_t home, std::uint16_t adapter) override;
   [[nodiscard]] std::uint64_t seed(std::uint16_t home) const override { return homes_[home].in->seed(); }
   [[nodiscard]] std::optional<medium_id> mixed() override;

@@ -47,6 +47,7 @@ void pool_joiner::put(const sighting& seen, media_mask on, bool only) {
     const std::uint32_t number = *known;
     const record& in = records_[objects_[number].in];
     if (nodes_[in.named].name == seen.name && nodes_[in.named].home == seen.home) {
+      if (seen.is_home_told) tell_home(in.named);
       if (!seen.locals.empty()) {
         take_tokens(in.named, seen);
         watch(in.named);
@@ -77,6 +78,7 @@ void pool_joiner::put(const sighting& seen, media_mask on, bool only) {
   if (made.next != no_record) objects_[made.next].previous = fresh;
   objects_by_id_.add(seen.object, fresh);
 
+  if (seen.is_home_told) tell_home(named);
   if (!seen.locals.empty()) take_tokens(named, seen);
   watch(named);
   place(named);
@@ -130,9 +132,11 @@ bool pool_joiner::remove_block(std::uint16_t home, engine_hash name, media_mask 
 }
 
 /// Other homes, layouts and places within an object change the name, see held_name: by chance only would that meet another's.
-bool pool_joiner::keeps(engine_hash held_as, media_mask on) const {
+bool pool_joiner::keeps(engine_hash held_as, media_mask on, std::optional<std::uint16_t> only) const {
   const std::uint32_t* const known = nodes_by_name_.find(key_of(0, held_as));
   if (known == nullptr) return false;
+  const node& of = nodes_[*known];
+  if (only && of.placed_home != *only && of.block.get() == held_as.get()) return false;
   for (std::uint32_t each = nodes_[*known].first_record; each != no_record; each = records_[each].next) {
     if (records_[each].layout == 0) return (records_[each].held & on) != 0;
   }

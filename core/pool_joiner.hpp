@@ -45,9 +45,10 @@ class pool_joiner {
     virtual void release(std::uint16_t home, engine_hash name, medium_id medium) = 0;
     /// The store has told again of what is held: it may have been given up for want of memory.
     virtual void hold_again(std::uint16_t home, engine_hash name, seq_hash block, medium_id medium) = 0;
-    /// From now on the caller passes on what engines tell of the name; the answer is what they have told before.
-    [[nodiscard]] virtual name_meaning watch(std::uint16_t home, engine_hash name) = 0;
-    virtual void unwatch(std::uint16_t home, engine_hash name) = 0;
+    /// From now on the caller passes on what engines tell of the name, those of the home's adapter only where the home was told; the answer
+    /// is what they have told before.
+    [[nodiscard]] virtual name_meaning watch(std::uint16_t home, engine_hash name, bool is_home_told) = 0;
+    virtual void unwatch(std::uint16_t home, engine_hash name, bool is_home_told) = 0;
     /// The home of an adapter's blocks; `no_home` when there is none.
     [[nodiscard]] virtual std::uint16_t home_of(std::uint16_t home, std::uint16_t adapter) = 0;
     [[nodiscard]] virtual std::uint64_t seed(std::uint16_t home) const = 0;
@@ -69,8 +70,9 @@ class pool_joiner {
   struct sighting {
     std::uint64_t object = 0;  ///< its identity
     std::uint16_t home = 0;
-    engine_hash name{};        ///< of its block, the last one if it holds several
-    std::uint64_t layout = 0;  ///< see pool_layouts::find
+    bool is_home_told = false;  ///< it was said whose block it is: engines of other adapters cannot say otherwise
+    engine_hash name{};         ///< of its block, the last one if it holds several
+    std::uint64_t layout = 0;   ///< see pool_layouts::find
     block_part part;
     std::uint32_t ranks = 0;
     bool has_parts = false;
@@ -91,10 +93,11 @@ class pool_joiner {
   /// A block is no longer on these media, whatever objects it is: somebody says so who names no object. False when none of it was known
   /// there.
   bool remove_block(std::uint16_t home, engine_hash name, media_mask from);
-  /// Whether `around` holds a block on one of these media under just this name, whatever home the caller has in mind.
-  [[nodiscard]] bool keeps(engine_hash held_as, media_mask on) const;
-  /// Engines have told of a name that is watched in this home. Nothing happens when it no longer is.
-  void tell(std::uint16_t home, engine_hash name, const name_meaning& means);
+  /// Whether `around` holds a block on one of these media under just this name, so that a removal in `only` would take it: one elsewhere
+  /// as well, unless the name is its own sequence hash.
+  [[nodiscard]] bool keeps(engine_hash held_as, media_mask on, std::optional<std::uint16_t> only) const;
+  /// Engines have told of a name that is watched in this home, in answer to just such a watch. Nothing happens when it no longer is.
+  void tell(std::uint16_t home, engine_hash name, bool is_home_told, const name_meaning& means);
   /// Appends the names that are placed at a block, but for the name that is the block's own sequence hash.
   void names_of(std::uint16_t home, seq_hash block, std::vector<engine_hash>& into) const;
 
@@ -142,7 +145,8 @@ class pool_joiner {
     state is = state::waiting;
     bool may_be_sequence = false;
     bool is_watched = false;
-    bool is_followed = false;  ///< it is in `moved_`
+    bool is_home_told = false;  ///< then its adapter's engines are the only ones who can explain it
+    bool is_followed = false;   ///< it is in `moved_`
   };
   struct record {
     std::uint32_t named = no_record;  ///< its node; none: not in use
@@ -182,6 +186,8 @@ class pool_joiner {
   [[nodiscard]] std::uint32_t record_of(std::uint32_t named, pool_layouts::number layout);
   void take_tokens(std::uint32_t number, const sighting& seen);
   void watch(std::uint32_t number);
+  void tell_home(std::uint32_t number);
+  [[nodiscard]] bool is_told_by_tokens(const node& which) const;
   [[nodiscard]] where place_of(const node& which) const;
   std::size_t place(std::uint32_t number);
   [[nodiscard]] bool follow_some(std::size_t& budget);

@@ -26,13 +26,31 @@ void pool_joiner::set_home(std::uint16_t& which, std::uint16_t to) {
   which = to;
 }
 
+/// Behind a parent that engines of another adapter have explained there is no place for what is known to be of this one.
+bool pool_joiner::is_told_by_tokens(const node& which) const {
+  if (!which.locals || which.parent == no_record) return which.locals != nullptr;
+  const node& parent = nodes_[which.parent];
+  return parent.is == state::placed && (!which.is_home_told || parent.placed_home == which.home);
+}
+
 void pool_joiner::watch(std::uint32_t number) {
   node& which = nodes_[number];
-  const bool is_told = which.locals && (which.parent == no_record || nodes_[which.parent].is == state::placed);
-  if (which.is_watched || is_told) return;
+  if (which.is_watched || is_told_by_tokens(which)) return;
   which.is_watched = true;
-  const name_meaning means = around_->watch(which.home, which.name);
-  tell(which.home, which.name, means);
+  const name_meaning means = around_->watch(which.home, which.name, which.is_home_told);
+  tell(which.home, which.name, which.is_home_told, means);
+}
+
+/// It was said whose block the name means: what engines of other adapters have told no longer counts.
+void pool_joiner::tell_home(std::uint32_t number) {
+  node& which = nodes_[number];
+  if (which.is_home_told) return;
+  if (which.is_watched) around_->unwatch(which.home, which.name, false);
+  const bool was_watched = std::exchange(which.is_watched, false);
+  which.is_home_told = true;
+  if (which.told.what == name_meaning::state::doubtful || which.told_home != which.home) which.told = {};
+  if (was_watched || which.locals) watch(number);
+  place(number);
 }
 
 void pool_joiner::link_to(std::uint32_t parent, std::uint32_t child) {
@@ -58,6 +76,7 @@ void pool_joiner::unlink_from_parent(std::uint32_t child) {
 void pool_joiner::take_tokens(std::uint32_t number, const sighting& seen) {
   const std::uint32_t parent = seen.parent == nullptr ? no_record : node_of(seen.home, *seen.parent);
   node& which = nodes_[number];
+  if (which.is_home_told && parent != no_record) tell_home(parent);  // that is in the same partition
   if (which.locals && which.parent == parent && std::ranges::equal(*which.locals, seen.locals)) return;
   // Somebody's mistake, or an attack: a block that stands behind itself stands nowhere. Only what has children can.
   if (parent == number) return;
@@ -80,7 +99,7 @@ void pool_joiner::erase_unused(std::uint32_t number) {
     node& gone = nodes_[number];
     if (gone.is == state::doubtful) --figures_.doubtful;
     note_place(number, false);
-    if (gone.is_watched) around_->unwatch(gone.home, gone.name);
+    if (gone.is_watched) around_->unwatch(gone.home, gone.name, gone.is_home_told);
     const std::uint32_t parent = gone.parent;
     unlink_from_parent(number);
     nodes_by_name_.erase(key_of(gone.home, gone.name));
@@ -90,11 +109,12 @@ void pool_joiner::erase_unused(std::uint32_t number) {
   }
 }
 
-void pool_joiner::tell(std::uint16_t home, engine_hash name, const name_meaning& means) {
+void pool_joiner::tell(std::uint16_t home, engine_hash name, bool is_home_told, const name_meaning& means) {
   const std::uint32_t* const known = nodes_by_name_.find(key_of(home, name));
   if (known == nullptr || means.what == name_meaning::state::unknown) return;
   const std::uint32_t number = *known;
   node& which = nodes_[number];
+  if (which.is_home_told != is_home_told) return;                // asked before it was said whose it is
   if (which.told.what == name_meaning::state::doubtful) return;  // words of several lanes may overtake each other: doubt stays
   if (means.what == name_meaning::state::known) {
     if (which.told.refines(means)) return;
@@ -114,17 +134,15 @@ void pool_joiner::tell(std::uint16_t home, engine_hash name, const name_meaning&
 
 pool_joiner::where pool_joiner::place_of(const node& which) const {
   const auto at = [](state is, std::uint16_t home, seq_hash block) { return where{is, home, {block}}; };
-  if (which.locals) {
+  if (is_told_by_tokens(which)) {
     const bool is_root = which.parent == no_record;
-    if (is_root || nodes_[which.parent].is == state::placed) {
-      where found{state::placed, is_root ? which.home : nodes_[which.parent].placed_home, {}};
-      for (const local_hash local : *which.locals) {
-        const bool is_first = is_root && found.blocks.empty();
-        const seq_hash previous = found.blocks.empty() ? (is_root ? seq_hash{} : nodes_[which.parent].block) : found.blocks.back();
-        found.blocks.push_back(is_first ? first_in_sequence(local) : roll(previous, local, around_->seed(found.home)));
-      }
-      return found;
+    where found{state::placed, is_root ? which.home : nodes_[which.parent].placed_home, {}};
+    for (const local_hash local : *which.locals) {
+      const bool is_first = is_root && found.blocks.empty();
+      const seq_hash previous = found.blocks.empty() ? (is_root ? seq_hash{} : nodes_[which.parent].block) : found.blocks.back();
+      found.blocks.push_back(is_first ? first_in_sequence(local) : roll(previous, local, around_->seed(found.home)));
     }
+    return found;
   }
   if (which.told.what == name_meaning::state::known) {
     where found = at(state::placed, which.told_home, which.told.block);

@@ -26,22 +26,23 @@ void pool_applier::hold_again(std::uint16_t home, engine_hash name, seq_hash blo
   if (!options_.copy_counting) hold(home, name, block, medium);
 }
 
-void pool_applier::release(std::uint16_t, engine_hash name, medium_id medium) {
+void pool_applier::release(std::uint16_t home, engine_hash name, medium_id medium) {
   apply_tally own;
-  blocks_->remove({&name, 1}, medium, own);
+  // By the standard there may be a block of this name elsewhere, which the worker's blocks know by its tokens.
+  blocks_->remove({&name, 1}, medium, {.home = homes_[home].in.get(), .is_explicit = true}, own);
   tally_->removed += own.removed;  // it may have been given up for the byte budget before
 }
 
-name_meaning pool_applier::watch(std::uint16_t home, engine_hash name) {
+name_meaning pool_applier::watch(std::uint16_t home, engine_hash name, bool is_home_told) {
   board_entry& asked = boards_[homes_[home].board];
-  const name_meaning means = asked.names->watch(name, asked.inbox);
+  const name_meaning means = asked.names->watch(name, asked.inbox, is_home_told ? homes_[home].in->adapter() : name_board::anybodys);
   if (means.what == name_meaning::state::unknown && asked.questions.size() < most_questions) asked.questions.push_back(name);
   return means;
 }
 
-void pool_applier::unwatch(std::uint16_t home, engine_hash name) {
+void pool_applier::unwatch(std::uint16_t home, engine_hash name, bool is_home_told) {
   const board_entry& asked = boards_[homes_[home].board];
-  asked.names->unwatch(name, asked.inbox.get());
+  asked.names->unwatch(name, asked.inbox.get(), is_home_told ? homes_[home].in->adapter() : name_board::anybodys);
 }
 
 std::uint16_t pool_applier::home_of(std::uint16_t home, std::uint16_t adapter) {

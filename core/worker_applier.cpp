@@ -158,14 +158,17 @@ bool worker_applier::remove_some(const removed_event& removed, std::size_t& next
   if (pool_) {
     pool_->remove(removed, hashes, removed.all_media ? all_media : media, left_, tally);
     if (left_.empty()) return is_all;
+  }
+  const lane_blocks::removal_scope from = removal_scope_of(scope);
+  if (pool_) {
     // What is left may be of blocks that no object keeps (see store_some), but never what an object keeps that was not meant. With a key,
     // only names by the standard can be of such blocks.
     const bool may_be_plain = scope.object_key.empty() || scope.names_span_groups || speaks_standard();
+    const partition* const only = from.is_explicit ? from.home : nullptr;
     each_medium.unknown_removals +=
-        std::erase_if(left_, [&](engine_hash name) { return !may_be_plain || pool_->keeps(in_group(name, scope), media); });
+        std::erase_if(left_, [&](engine_hash name) { return !may_be_plain || pool_->keeps(in_group(name, scope), media, only); });
     hashes = left_;
   }
-  const lane_blocks::removal_scope from = removal_scope_of(scope);
   for (unsigned rest = media; rest != 0; rest &= rest - 1) {
     const auto medium = static_cast<medium_id>(std::countr_zero(rest));
     remove_blocks(names_in_group(hashes, scope), medium, from, each_medium);
@@ -196,15 +199,21 @@ void worker_applier::answer(const name_question& asked) {
 }
 
 void worker_applier::explain(engine_hash name, name_board& to) {
-  const auto means = blocks_.meaning_of(name);
-  if (!means || means->home->names().get() != &to) return;
-  name_meaning told{name_meaning::state::known, means->home->adapter(), means->block};
+  std::vector<lane_blocks::meaning> meanings;
+  blocks_.meanings_of(name, meanings);
+  for (const lane_blocks::meaning& each : meanings) {
+    if (each.home->names().get() == &to) explain(name, each, to);
+  }
+}
+
+void worker_applier::explain(engine_hash name, const lane_blocks::meaning& means, name_board& to) {
+  name_meaning told{name_meaning::state::known, means.home->adapter(), means.block};
   // Not `unpaged_`, which an event may be half through.
   if (std::vector<engine_hash> names; pages_.pages() != 0 && pages_.names_in(name, names) && names.size() > 1) {
     auto before = std::make_shared<std::vector<seq_hash>>();
     for (std::size_t i = 0; i + 1 < names.size(); ++i) {
       const auto inner = blocks_.meaning_of(names[i]);
-      if (inner && inner->home == means->home) before->push_back(inner->block);
+      if (inner && inner->home == means.home) before->push_back(inner->block);
     }
     if (before->size() + 1 == names.size()) told.before = std::move(before);
   }

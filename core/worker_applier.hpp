@@ -139,6 +139,7 @@ class worker_applier {
   void check_standard(const stored_event& stored, const partition& home);
   /// Tells the board what a name means, if the worker knows.
   void explain(engine_hash name, name_board& to);
+  void explain(engine_hash name, const lane_blocks::meaning& means, name_board& to);
   void remove_blocks(std::span<const engine_hash> names, medium_id medium, const lane_blocks::removal_scope& from, apply_tally& tally);
   [[nodiscard]] bool clear_pool(media_mask which, std::span<const partition* const> only, std::size_t budget, apply_tally& tally);
   /// What an event stores in blocks of the registered size, or by name; of what is stored otherwise, nothing is left.

@@ -37,8 +37,8 @@ struct what_is_held final : pool_joiner::surroundings {
     ++changes;
   }
   void hold_again(std::uint16_t, engine_hash, seq_hash, medium_id) override {}
-  name_meaning watch(std::uint16_t, engine_hash) override { return {}; }
-  void unwatch(std::uint16_t, engine_hash) override {}
+  name_meaning watch(std::uint16_t, engine_hash, bool) override { return {}; }
+  void unwatch(std::uint16_t, engine_hash, bool) override {}
   std::uint16_t home_of(std::uint16_t home, std::uint16_t) override { return home; }
   std::uint64_t seed(std::uint16_t) const override { return pool_chains::seed; }
   std::optional<medium_id> mixed() override { return std::nullopt; }

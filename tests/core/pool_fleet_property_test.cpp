@@ -62,6 +62,7 @@ class random_run {
       is_shared_.push_back(with.shared);
       models_.emplace_back();
       models_.back().shards = shards;
+      models_.back().names_adapters = chance(30);
       models_.back().board = &board_;
     }
     // Engine 0 is asked what it can use, and has to be a member everywhere.
@@ -207,7 +208,7 @@ class random_run {
     for (std::size_t i = 0; i < named.size(); ++i) {
       const pool_block means{upto.first, upto.second.substr(0, i + 1)};
       known_[which][named[i]] = means;
-      if (const auto told = board_.names.find(named[i]); told != board_.names.end()) told->second.second.insert(means);
+      board_.tell(named[i], means);
     }
   }
   void engine_forgets() {
@@ -235,7 +236,11 @@ class random_run {
     const std::uint64_t name = is_by_name ? name_of_block(below(recipes), any_block()) : any_name();
     made.scope.object_key = is_by_name ? vllm_key(name, part) : "key_of_" + std::to_string(key_number) + "_" + std::to_string(part);
     std::string lora;
-    if (!is_by_name && chance(30)) made.scope.lora = lora = adapters.back();
+    if (naive.names_adapters) {
+      made.scope.lora = lora = adapters[below(adapters.size())];
+    } else if (!is_by_name && chance(30)) {
+      made.scope.lora = lora = adapters.back();
+    }
     const auto known = naive.objects.find(made.scope.object_key);
     if (on == 0) {
       made.what = change::removed;
@@ -270,7 +275,7 @@ class random_run {
     naive.objects[made.scope.object_key] = {of, is_by_name, on};
     pool_model::node& named = naive.nodes[of];
     if (!is_by_name) named.may_be_sequence = true;
-    if (is_by_name) naive.parts.insert(part);
+    if (is_by_name) naive.parts[lora].insert(part);
     if (!letters.empty()) naive.take_tokens(of, letters, parent);
     (void)naive.watch(of);
   }
@@ -280,10 +285,12 @@ class random_run {
     const medium_id medium = told_media[below(2)];
     removed_event removed = std::get<removed_event>(remove_of({name}));
     removed.scope.medium = medium;
+    const std::string lora = models_[which].names_adapters ? adapters[below(adapters.size())] : "";
+    if (models_[which].names_adapters) removed.scope.lora = lora;
     pools_[which]->apply(removed);
     auto& objects = models_[which].objects;
     for (auto& [text, each] : objects) {
-      if (each.of == pool_name{"", name}) each.on = static_cast<media_mask>(each.on & ~mask_of(medium));
+      if (each.of == pool_name{lora, name}) each.on = static_cast<media_mask>(each.on & ~mask_of(medium));
     }
     std::erase_if(objects, [](const auto& each) { return each.second.on == 0; });
   }
@@ -304,11 +311,10 @@ class random_run {
     for (unsigned i = 0; i <= 2 * longest; ++i) scene_.settle();
     for (pool_model& each : models_) each.prune();
     do {
-      for (const std::uint64_t name : std::exchange(board_.asked, {})) {
-        const auto told = board_.names.find(name);
-        if (told == board_.names.end()) continue;
+      // Whoever is asked tells everybody who wants to know.
+      for (const auto& [name, whose] : std::exchange(board_.asked, {})) {
         for (const auto& engine : known_) {
-          if (const auto held = engine.find(name); held != engine.end()) told->second.second.insert(held->second);
+          if (const auto held = engine.find(name); held != engine.end()) board_.tell(name, held->second);
         }
       }
       for (pool_model& each : models_) each.follow();

@@ -28,9 +28,17 @@ using pool_name = std::pair<std::string, std::uint64_t>;
 
 /// What engines have told of watched names, while anybody watches them.
 struct told_board {
+  /// A name, and the adapter whose engines explain it; none: anybody does.
+  using watched = std::pair<std::uint64_t, std::optional<std::string>>;
   /// Watchers of a name, and what it means: several things where it is doubtful.
-  std::map<std::uint64_t, std::pair<unsigned, std::set<pool_block>>> names;
-  std::set<std::uint64_t> asked;  ///< what engines have stored before is still to be asked for
+  std::map<watched, std::pair<unsigned, std::set<pool_block>>> names;
+  std::set<watched> asked;  ///< what engines have stored before is still to be asked for
+
+  void tell(std::uint64_t name, const pool_block& means) {
+    for (const std::optional<std::string>& whose : {std::optional<std::string>{}, std::optional(means.first)}) {
+      if (const auto told = names.find({name, whose}); told != names.end()) told->second.second.insert(means);
+    }
+  }
 };
 
 /// One pool, as the specification has it. Names that tokens place are watched when these no longer do; what has been told stays while there
@@ -48,9 +56,10 @@ struct pool_model {
     media_mask on = 0;
   };
   std::uint32_t shards = 0;
+  bool names_adapters = false;  // also where there is none; else what it says nothing of is anybody's
   std::map<pool_name, node> nodes;
   std::map<std::string, object> objects;
-  std::set<unsigned> parts;  // of the layout that has parts
+  std::map<std::string, std::set<unsigned>> parts;  // by adapter: of the layout that has parts
   told_board* board = nullptr;
 
   enum class state : std::uint8_t { waiting, placed, elsewhere };
@@ -60,16 +69,22 @@ struct pool_model {
     std::vector<std::string> blocks;  // all it stands for, by letters
   };
 
+  [[nodiscard]] bool is_home_told(const pool_name& key) const { return names_adapters || !key.first.empty(); }
+  [[nodiscard]] told_board::watched watched(const pool_name& key) const {
+    return {key.second, is_home_told(key) ? std::optional(key.first) : std::nullopt};
+  }
   [[nodiscard]] where by_engines(const pool_name& key) const {
-    const auto told = board->names.find(key.second);
+    const auto told = board->names.find(watched(key));
     const bool is_told = nodes.at(key).is_watched && told != board->names.end() && !told->second.second.empty();
     if (is_told && told->second.second.size() > 1) return {};
     if (is_told) return {state::placed, *told->second.second.begin(), {told->second.second.begin()->second}};
-    return {nodes.at(key).may_be_sequence ? state::elsewhere : state::waiting, {}, {}};
+    return {nodes.at(key).may_be_sequence ? state::elsewhere : state::waiting, {key.first, ""}, {}};
   }
   [[nodiscard]] bool is_by_tokens(const pool_name& key) const {
     const node& which = nodes.at(key);
-    return which.letters && (!which.parent || place_of({key.first, *which.parent}).is != state::waiting);
+    if (!which.letters || !which.parent) return which.letters.has_value();
+    const where before = place_of({key.first, *which.parent});
+    return before.is != state::waiting && (!is_home_told(key) || before.at.first == key.first);
   }
   [[nodiscard]] where place_of(const pool_name& key) const {
     const node& which = nodes.at(key);
@@ -77,7 +92,7 @@ struct pool_model {
     where found{state::placed, {key.first, ""}, {}};
     if (which.parent) {
       const where before = place_of({key.first, *which.parent});
-      if (before.is == state::elsewhere) return {state::elsewhere, {}, {}};
+      if (before.is == state::elsewhere) return before;
       found.at = before.at;
     }
     for (const char letter : *which.letters) {
@@ -112,7 +127,7 @@ struct pool_model {
                                std::ranges::any_of(nodes, [&](const auto& other) {
                                  return other.first.first == key.first && other.second.parent == key.second;
                                });
-        if (!is_needed && each->second.is_watched) unwatch(key.second);
+        if (!is_needed && each->second.is_watched) unwatch(key);
         is_more = is_more || !is_needed;
         each = is_needed ? std::next(each) : nodes.erase(each);
       }
@@ -123,9 +138,9 @@ struct pool_model {
     node& which = nodes.at(key);
     if (which.is_watched || is_by_tokens(key)) return false;
     which.is_watched = true;
-    auto& [watchers, meanings] = board->names[key.second];
+    auto& [watchers, meanings] = board->names[watched(key)];
     ++watchers;
-    if (meanings.empty()) board->asked.insert(key.second);
+    if (meanings.empty()) board->asked.insert(watched(key));
     return true;
   }
   /// Those that stand behind what has lost its place, from the front to the back.
@@ -138,13 +153,13 @@ struct pool_model {
       }
     }
   }
-  void unwatch(std::uint64_t name) {
-    const auto at = board->names.find(name);
+  void unwatch(const pool_name& key) {
+    const auto at = board->names.find(watched(key));
     if (--at->second.first == 0) board->names.erase(at);
   }
   void forget() {
     for (const auto& [key, each] : nodes) {
-      if (each.is_watched) unwatch(key.second);
+      if (each.is_watched) unwatch(key);
     }
     nodes.clear();
     objects.clear();
@@ -157,7 +172,8 @@ struct pool_model {
       const where found = place_of(key);
       if (found.is != state::placed) continue;
       for (const bool has_parts : {false, true}) {
-        const std::size_t needed = shards != 0 ? shards : has_parts ? parts.size() : 1;
+        const auto seen = parts.find(key.first);
+        const std::size_t needed = shards != 0 ? shards : has_parts && seen != parts.end() ? seen->second.size() : 1;
         std::size_t any = 0;
         std::map<medium_id, std::size_t> on;
         for (const auto& [text, one] : objects) {
