@@ -55,7 +55,8 @@ core::event_scope chaos_engine::scope_of(const telling& to, std::size_t place) c
   if (to.is_second && !profile_.second.lora.empty()) scope.lora = profile_.second.lora;
   if (to.is_second && !profile_.second.salt.empty()) scope.salt = profile_.second.salt;
   // Equal blocks have equal names by the standard, whosever they are: then those of no adapter have to be called so.
-  if (!to.is_second && profile_.has_standard_names && !profile_.second.lora.empty()) scope.lora = "";
+  const bool has_names_twice = profile_.has_standard_names && !profile_.second.lora.empty();
+  if (!to.is_second && (has_names_twice || profile_.names_adapter)) scope.lora = "";
   return scope;
 }
 

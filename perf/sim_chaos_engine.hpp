@@ -47,6 +47,7 @@ struct chaos_profile {
   std::optional<std::uint64_t> names_from = {};
   bool is_teacher = false;  ///< stores all prompts before anything else and loses none of them, so that its names explain a store's
   key_style keys = key_style::opaque;
+  bool names_adapter = false;      ///< a store that says of every block that it is no adapter's
   chaos_partition second;          ///< of blocks that it keeps besides everybody's; everybody's: there are none
   std::uint32_t chunk_tokens = 0;  ///< a cache of its own beside the engine's keeps chunks of so many, on place 1; 0: there is none
   bool has_windows = false;  ///< keeps some layers' blocks for a part of the prefix only, and tells of them in the forms that can say so

@@ -59,6 +59,12 @@ chaos_partition second_of(const chaos_profile& of) {
   return {.lora = "adapter", .salt = ""};
 }
 
+/// Whether a store's events have a place for the adapter, all of them.
+bool can_name_adapter(const chaos_profile& of) {
+  return of.is_pool &&
+         std::ranges::all_of(of.forms, [](event_form each) { return each == event_form::standard || each == event_form::mooncake_branch; });
+}
+
 chaos_profile draw_profile(dice& random, const std::string& tenant, bool for_ranks) {
   chaos_profile made;
   made.tenant = tenant;
@@ -89,6 +95,7 @@ chaos_profile draw_profile(dice& random, const std::string& tenant, bool for_ran
   dice aside = beside(random);
   made.has_windows = aside.below(3) == 0;
   if (aside.below(3) == 0) made.second = second_of(made);
+  made.names_adapter = can_name_adapter(made) && aside.below(4) != 0;
   // Chunks of whole blocks, and such as end within one.
   if (made.type == "vLLM" && aside.below(3) == 0) made.chunk_tokens = std::array<std::uint32_t, 3>{6, 8, 12}[aside.below(3)];
   return made;
@@ -150,16 +157,17 @@ chaos_world::chaos_world(dice random, const std::string& tenant, net::zmq_engine
     const chaos_profile profile = draw_teacher(random, tenant, names_from);
     enlist(instance, 0, profile, draw_setup_of_teacher(random));
   };
-  // By the standard an adapter's blocks have the names of everybody's. In a store that is not told whose a name is, such a name counts
-  // nowhere: where there are stores, no engine shares names so.
-  bool has_store = false;
+  // By the standard an adapter's blocks have the names of everybody's. In a store that does not tell whose a name is, such a name counts
+  // nowhere: beside those, nobody shares names so.
+  bool has_silent_store = false;
   bool has_shared_names = false;
   const auto draw = [&](bool for_ranks) {
     for (;;) {
       chaos_profile made = draw_profile(random, tenant, for_ranks);
-      if (made.is_pool && has_shared_names) continue;
-      if (has_store && made.has_standard_names) made.second = {};
-      has_store = has_store || made.is_pool;
+      const bool is_silent = made.is_pool && made.has_standard_names && !made.names_adapter;
+      if (is_silent && has_shared_names) continue;
+      if (has_silent_store && made.has_standard_names) made.second = {};
+      has_silent_store = has_silent_store || is_silent;
       has_shared_names = has_shared_names || (made.has_standard_names && !made.second.is_everybodys());
       return made;
     }
