@@ -198,7 +198,8 @@ bool worker_applier::store_pages(std::size_t& next, apply_tally& tally) {
   name_board& board = *paging_.home->names();
   if (!pool_ && board.is_in_use()) {
     for (const engine_hash name : paging_.names.subspan(first, next - first)) {
-      if (board.is_watched(name, paging_.home->adapter())) explain(name, board);  // all of it: the blocks themselves have told of the last one only
+      if (board.is_watched(name, paging_.home->adapter()))
+        explain(name, board);  // all of it: the blocks themselves have told of the last one only
     }
   }
   if (is_all) paging_ = {};
