@@ -380,30 +380,4 @@ BOOST_AUTO_TEST_CASE(texts_that_name_a_partition_or_an_owner_are_as_long_as_in_a
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_adapter_that_a_key_names_is_as_long_as_in_a_request) {
-  const auto event_with = [](std::size_t length) {
-    return [length](msgpack_writer& to) {
-      to.map(5);
-      to.string("type");
-      to.string("BlockStored");
-      to.string("block_hashes");
-      stored_parts::list(to, {1});
-      to.string("token_ids");
-      stored_parts::list(to, {5, 6});
-      to.string("block_size");
-      to.unsigned_integer(2);
-      to.string("extra_keys");
-      to.array(1);
-      to.array(1);
-      to.array(2);
-      to.string("lora");
-      to.string(std::string(length, 'x'));
-    };
-  };
-  check_left_out(reject_reason::too_many_elements, event_with(max_identity_bytes + 1));
-  decoding with;
-  const auto& stored = with.only<core::stored_event>(batch_of(1, event_with(max_identity_bytes)));
-  BOOST_TEST(stored.scope.lora->size() == max_identity_bytes);
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "net/field_rules.hpp"
 #include "tests/net/decoding.hpp"
 
 BOOST_AUTO_TEST_SUITE(event_members)
@@ -117,6 +118,39 @@ BOOST_AUTO_TEST_CASE(unknown_members_of_an_event_without_a_batch_are_counted_onc
   with.only<core::removed_event>(payload);
   BOOST_TEST_REQUIRE(with.batch.counts.unknown.size() == 1U);
   BOOST_TEST(with.batch.counts.unknown[0].times == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_adapter_that_a_key_names_is_as_long_as_in_a_request) {
+  // It names a partition, which keeps it.
+  const auto event_with = [](std::size_t length) {
+    return [length](msgpack_writer& to) {
+      to.map(5);
+      to.string("type");
+      to.string("BlockStored");
+      to.string("block_hashes");
+      to.array(1);
+      to.unsigned_integer(1);
+      to.string("token_ids");
+      to.array(2);
+      to.unsigned_integer(5);
+      to.unsigned_integer(6);
+      to.string("block_size");
+      to.unsigned_integer(2);
+      to.string("extra_keys");
+      to.array(1);
+      to.array(1);
+      to.array(2);
+      to.string("lora");
+      to.string(std::string(length, 'x'));
+    };
+  };
+  decoding with;
+  BOOST_TEST(!with.decode(batch_of(1, event_with(max_identity_bytes + 1))));
+  BOOST_TEST(with.batch.events.empty());
+  BOOST_TEST(with.rejected(reject_reason::too_many_elements) == 1U);
+  decoding again;
+  const auto& stored = again.only<core::stored_event>(batch_of(1, event_with(max_identity_bytes)));
+  BOOST_TEST(stored.scope.lora->size() == max_identity_bytes);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

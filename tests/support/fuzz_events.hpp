@@ -89,6 +89,12 @@ inline bool is_beyond_the_envelope(const core::event& each) {
   return names.empty() || std::ranges::adjacent_find(names) != names.end();
 }
 
+/// Whether a payload lies deeper than a reader goes: a bare event that was read gets a batch around it when it is written.
+inline bool is_too_deep(const std::string& written) {
+  static msgpack_tape tape;
+  return tape.parse(std::as_bytes(std::span(written))) == errc::nested_too_deep;
+}
+
 /// Every event of the batch that `form` can say is there again after it was written in that form and read by `reader`.
 inline void check_survives(const core::event_batch& batch, core::medium_table& media, event_form form, event_decoder& reader,
                            core::event_batch& again) {
@@ -97,8 +103,7 @@ inline void check_survives(const core::event_batch& batch, core::medium_table& m
   options.form = form;
   std::string written;
   encode_batch(batch, media, options, written);
-  static msgpack_tape tape;
-  if (tape.parse(std::as_bytes(std::span(written))) == errc::nested_too_deep) return;  // a bare event gets a batch around it
+  if (is_too_deep(written)) return;
   require(!reader.decode(std::as_bytes(std::span(written)), again), "what was accepted is a batch");
   require(again.rejected_events == 0, "what was accepted is accepted again");
   std::vector<core::event> said = batch.events;
@@ -117,6 +122,7 @@ inline void check_readable(const core::event_batch& batch, core::medium_table& m
   options.form = form;
   std::string written;
   encode_batch(batch, media, options, written);
+  if (is_too_deep(written)) return;
   const auto said = std::ranges::count_if(batch.events, [form](const core::event& each) { return can_say(form, each); });
   require(!reader.decode(std::as_bytes(std::span(written)), again), "what is written in a lesser form is a batch");
   require(again.rejected_events == 0, "what is written in a lesser form is accepted");
