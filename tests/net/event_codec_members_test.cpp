@@ -139,8 +139,10 @@ BOOST_AUTO_TEST_CASE(an_adapter_that_a_key_names_is_as_long_as_in_a_request) {
       to.string("extra_keys");
       to.array(1);
       to.array(1);
-      to.array(2);
+      to.map(2);
+      to.string("type");
       to.string("lora");
+      to.string("name");
       to.string(std::string(length, 'x'));
     };
   };
