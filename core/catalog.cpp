@@ -62,7 +62,8 @@ std::shared_ptr<const partition_view> view_of(std::shared_ptr<partition> home, m
 
 std::optional<seq_hash> partition::told_block(engine_hash name) const {
   if (!names_->is_in_use()) return std::nullopt;
-  for (const std::uint32_t whose : {std::uint32_t{adapter_}, name_board::anybodys}) {
+  // Few names are watched for one adapter, so mostly the first look tells.
+  for (const std::uint32_t whose : {name_board::anybodys, std::uint32_t{adapter_}}) {
     const name_meaning means = names_->meaning_of(name, whose);
     if (means.what == name_meaning::state::known && means.adapter == adapter_) return means.block;
   }

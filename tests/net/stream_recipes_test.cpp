@@ -8,21 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "net/log.hpp"
-#include "tests/support/net/api_fixture.hpp"
-#include "tests/support/net/eventually.hpp"
-#include "tests/support/net/fake_publisher.hpp"
 #include "tests/support/net/payloads.hpp"
+#include "tests/support/net/report_fixture.hpp"
 
 BOOST_AUTO_TEST_SUITE(stream_recipes)
 
 namespace {
 
 using namespace kvc;
-using kvc::test::api_fixture;
 using kvc::test::fake_publisher;
 using kvc::test::stored_payload;
 using kvc::test::tokens_from;
@@ -37,22 +33,9 @@ test::api_settings compared_often() {
   return settings;
 }
 
-/// The whole service with publishers that really publish, whose members are compared all the time.
-struct recipe_fixture : api_fixture {
-  recipe_fixture() : api_fixture(compared_often()) {}
-
-  boost::asio::io_context context;
-
-  template <class Holds>
-  bool eventually(Holds holds) {
-    return kvc::test::run_until(context, holds);
-  }
-
-  void enrol(const fake_publisher& who, const std::string& instance) {
-    BOOST_REQUIRE(post("/register", R"({"endpoint":")" + who.endpoint() + R"(","replay_endpoint":")" + who.replay_endpoint() +
-                                        R"(","type":"vLLM","modelname":"m","instance_id":")" + instance + R"(","block_size":4})")
-                      .status == 200);
-  }
+/// Whose members are compared all the time.
+struct recipe_fixture : test::report_fixture {
+  recipe_fixture() : report_fixture(compared_often()) {}
 };
 
 /// Eight prompts of one block each.
